@@ -1,0 +1,146 @@
+//! Durability: sessions outlive the process.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::event::Event;
+use crate::header::SessionHeader;
+use crate::id::{Seq, SessionId};
+
+/// The right to write one session, until somebody opens it after us.
+///
+/// Opening a session for writing raises its epoch; an append with an older epoch is refused
+/// ([`StoreError::Fenced`]). So two processes can race for a session and one of them is told that it lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WriterEpoch(pub u64);
+
+/// A session as it was stored.
+#[derive(Debug, Clone)]
+pub struct StoredSession {
+    /// Its header.
+    pub header: SessionHeader,
+    /// Its events, contiguous from 0, exactly as they were appended.
+    pub events: Vec<Arc<Event>>,
+}
+
+/// A session opened for writing.
+#[derive(Debug, Clone)]
+pub struct OpenedSession {
+    /// What is stored, its interrupted turn closed durably (R-REPAIR).
+    pub stored: StoredSession,
+    /// The right to append to it.
+    pub epoch: WriterEpoch,
+}
+
+/// A durable home of sessions.
+///
+/// **Acknowledged is durable**: when `append` has returned, the events survive a kill of the process.
+/// **Order**: appends of one session take effect in the order of their sequence numbers, without gap or overlap.
+/// **All or nothing**: a failed append leaves what was stored before. **Cancellation**: a dropped call may or may
+/// not have taken effect; the next `append` with the expected sequence tells.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Claims an id for a new session. Nothing is stored before the first append (R-PER-4).
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] if any session of that id is stored.
+    async fn create(&self, header: &SessionHeader) -> Result<WriterEpoch, StoreError>;
+
+    /// Opens a stored session for writing and closes its interrupted turn durably before returning (R-PER-6).
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], [`StoreError::Damaged`], [`StoreError::Unsupported`], [`StoreError::Io`].
+    async fn open(&self, id: &SessionId) -> Result<OpenedSession, StoreError>;
+
+    /// Appends events that continue the stored ones. An empty batch does nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::OutOfOrder`] if `expected` isn't the stored length or the batch isn't contiguous from it,
+    /// [`StoreError::Fenced`] if somebody opened the session since, [`StoreError::Io`].
+    async fn append(
+        &self,
+        header: &SessionHeader,
+        epoch: WriterEpoch,
+        expected: Seq,
+        events: &[Arc<Event>],
+    ) -> Result<(), StoreError>;
+
+    /// Reads a stored session without claiming it and without changing anything.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    async fn load(&self, id: &SessionId) -> Result<StoredSession, StoreError>;
+
+    /// The headers of all stored sessions.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    async fn list(&self) -> Result<Vec<SessionHeader>, StoreError>;
+
+    /// Removes a session and everything stored of it.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], [`StoreError::Io`].
+    async fn delete(&self, id: &SessionId) -> Result<(), StoreError>;
+}
+
+/// What can go wrong in a store, by what the caller can do about it.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// The id is taken.
+    #[error("a session `{0}` is stored already; choose another id or resume it")]
+    Exists(SessionId),
+    /// There is none of that id.
+    #[error("no session `{0}` is stored")]
+    NotFound(SessionId),
+    /// The append doesn't continue what is stored.
+    #[error("session `{id}` is stored up to {stored}, the append begins at {found}")]
+    OutOfOrder {
+        /// The session.
+        id: SessionId,
+        /// The next sequence number the store expects.
+        stored: Seq,
+        /// What came.
+        found: Seq,
+    },
+    /// Another writer took the session over.
+    #[error(
+        "session `{id}` was opened by another writer (epoch {current}, ours is {ours}); reopen it to go on"
+    )]
+    Fenced {
+        /// The session.
+        id: SessionId,
+        /// Our epoch.
+        ours: u64,
+        /// The current one.
+        current: u64,
+    },
+    /// What is stored can't be read.
+    #[error("{place} is damaged: {problem}")]
+    Damaged {
+        /// The file, and where in it.
+        place: String,
+        /// What was found and what to do.
+        problem: String,
+    },
+    /// Stored by a version this program doesn't read.
+    #[error("{place} has a format this program doesn't read: {problem}")]
+    Unsupported {
+        /// The file.
+        place: String,
+        /// What was found and what to do.
+        problem: String,
+    },
+    /// The outside failed.
+    #[error("{doing} {place} failed")]
+    Io {
+        /// What was tried (`writing`).
+        doing: &'static str,
+        /// The file.
+        place: String,
+        /// Why.
+        #[source]
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    },
+}
