@@ -1,1 +1,5 @@
-//! x
+//! The session: an append-only truth and what follows from it.
+
+mod slot;
+
+pub use slot::{ListenerId, Place, Slot};

@@ -23,6 +23,7 @@ pub mod header;
 pub mod kinds;
 pub mod port;
 pub mod prompt;
+pub mod scope;
 pub mod signal;
 pub mod tool;
 pub mod turn;
