@@ -98,6 +98,13 @@ impl<T: ?Sized> Slot<T> {
             .collect()
     }
 
+    /// Everyone, whatever their scope: for what isn't filtered (R-SCOPE-4).
+    #[must_use]
+    pub fn everyone(&self) -> Vec<Arc<T>> {
+        let entries = Arc::clone(&self.entries.read());
+        entries.iter().map(|entry| Arc::clone(&entry.listener)).collect()
+    }
+
     /// Whether nobody listens at all: the cheap question before making what would be told.
     #[must_use]
     pub fn is_empty(&self) -> bool {
