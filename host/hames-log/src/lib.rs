@@ -1,5 +1,22 @@
 //! The session: an append-only truth and what follows from it.
+//!
+//! [`Log`] is the bare log with its folds (surface, history, request header). [`Session`] is a log that lives: it
+//! keeps the order of turns, tells observers, and is published by [`Sessions`]. [`repair`], [`project`], [`header`],
+//! [`surface`], [`assemble`] and [`grammar`] are pure.
 
+pub mod assemble;
+mod draft;
+pub mod error;
+pub mod grammar;
+pub mod header;
+mod log;
+pub mod project;
+pub mod repair;
+pub mod seed;
 mod slot;
+pub mod surface;
+pub mod trace;
 
+pub use draft::Draft;
+pub use log::{Log, first_header_reason};
 pub use slot::{ListenerId, Place, Slot};

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use smol_str::SmolStr;
 
 use crate::id::CallId;
-use crate::json::{DecodeError, Extra, FromJson, Json, record};
+use crate::json::{DecodeError, Extra, FromJson, Json, NotLossless, check_items, record};
 use crate::open::open_sum;
 
 record! {
@@ -174,5 +174,9 @@ impl Serialize for Content {
 impl FromJson for Content {
     fn from_json(value: Json) -> Result<Self, DecodeError> {
         Vec::from_json(value).map(Self::from)
+    }
+
+    fn check_lossless(&self) -> Result<(), NotLossless> {
+        check_items(self.0.iter())
     }
 }

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use crate::chunk::StreamChunk;
 use crate::content::Content;
 use crate::id::{CallId, Seq, StepNo, TurnNo};
-use crate::json::{DecodeError, FromJson, Json, record, words};
+use crate::json::{DecodeError, FromJson, Json, NotLossless, check_lossless, record, words};
 use crate::message::{MessageSource, Provenance};
 use crate::open::OpenSum;
 use crate::request::{HeaderReason, RequestHeader};
@@ -263,6 +263,17 @@ macro_rules! event_body {
                         .map(Self::$arm)
                         .map_err(|fault| fault.in_kind(Self::LABEL, $kind)), )*
                     _ => Ok(Self::Other(Box::new(OtherEvent { kind: kind.into(), data }))),
+                }
+            }
+
+            /// Checks the untyped JSON inside the payload (R-JSON-1).
+            ///
+            /// # Errors
+            /// [`NotLossless`] with the path of the first offending place.
+            pub fn check_lossless(&self) -> Result<(), NotLossless> {
+                match self {
+                    $( Self::$arm(body) => FromJson::check_lossless(body), )*
+                    Self::Other(other) => check_lossless(&other.data, "data"),
                 }
             }
         }

@@ -34,6 +34,18 @@ pub struct NotLossless {
     pub reason: LossReason,
 }
 
+impl NotLossless {
+    pub(crate) fn in_field(mut self, field: &str) -> Self {
+        let joint = if self.path.is_empty() || self.path.starts_with(['[', '.']) {
+            ""
+        } else {
+            "."
+        };
+        self.path = format!("{field}{joint}{}", self.path);
+        self
+    }
+}
+
 /// The ways in which a value can fail to be lossless.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LossReason {
@@ -156,6 +168,12 @@ impl DecodeError {
         &self.0.path
     }
 
+    /// The same fault seen from the value that holds the faulty one in `field`.
+    #[must_use]
+    pub fn inside(self, field: &str) -> Self {
+        self.in_field(field)
+    }
+
     pub(crate) fn in_field(mut self, field: &str) -> Self {
         let path = &mut self.0.path;
         let joint = if path.is_empty() || path.starts_with('[') {
@@ -224,6 +242,14 @@ pub trait FromJson: Sized {
     /// # Errors
     /// [`DecodeError`] naming the field at fault.
     fn from_json(value: Json) -> Result<Self, DecodeError>;
+
+    /// Checks the untyped JSON inside a typed value (R-JSON-1); what is typed can't be lossy.
+    ///
+    /// # Errors
+    /// [`NotLossless`] with the path of the first offending place.
+    fn check_lossless(&self) -> Result<(), NotLossless> {
+        Ok(())
+    }
 }
 
 /// A typed record that lives in a JSON object, perhaps beside a tag.
@@ -239,6 +265,12 @@ pub trait Fields: Sized {
     /// # Errors
     /// Whatever the serializer reports.
     fn put_fields<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
+
+    /// As [`FromJson::check_lossless`].
+    ///
+    /// # Errors
+    /// [`NotLossless`] with the path of the first offending place.
+    fn check_fields(&self) -> Result<(), NotLossless>;
 }
 
 impl<T: Fields> Fields for Box<T> {
@@ -249,11 +281,19 @@ impl<T: Fields> Fields for Box<T> {
     fn put_fields<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         (**self).put_fields(map)
     }
+
+    fn check_fields(&self) -> Result<(), NotLossless> {
+        (**self).check_fields()
+    }
 }
 
 impl<T: FromJson> FromJson for Box<T> {
     fn from_json(value: Json) -> Result<Self, DecodeError> {
         T::from_json(value).map(Box::new)
+    }
+
+    fn check_lossless(&self) -> Result<(), NotLossless> {
+        (**self).check_lossless()
     }
 }
 
@@ -261,12 +301,17 @@ impl<T: FromJson> FromJson for std::sync::Arc<T> {
     fn from_json(value: Json) -> Result<Self, DecodeError> {
         T::from_json(value).map(Self::new)
     }
+
+    fn check_lossless(&self) -> Result<(), NotLossless> {
+        (**self).check_lossless()
+    }
 }
 
 /// One field of a record: required, or optional by being an `Option`.
 pub(crate) trait Field: Sized {
     fn take(fields: &mut JsonMap, key: &'static str) -> Result<Self, DecodeError>;
     fn put<M: SerializeMap>(&self, map: &mut M, key: &'static str) -> Result<(), M::Error>;
+    fn check(&self, key: &'static str) -> Result<(), NotLossless>;
 }
 
 impl<T: FromJson + Serialize> Field for T {
@@ -279,6 +324,10 @@ impl<T: FromJson + Serialize> Field for T {
 
     fn put<M: SerializeMap>(&self, map: &mut M, key: &'static str) -> Result<(), M::Error> {
         map.serialize_entry(key, self)
+    }
+
+    fn check(&self, key: &'static str) -> Result<(), NotLossless> {
+        self.check_lossless().map_err(|fault| fault.in_field(key))
     }
 }
 
@@ -296,6 +345,12 @@ impl<T: FromJson + Serialize> Field for Option<T> {
             Some(value) => map.serialize_entry(key, value),
             None => Ok(()),
         }
+    }
+
+    fn check(&self, key: &'static str) -> Result<(), NotLossless> {
+        self.as_ref().map_or(Ok(()), |value| {
+            value.check_lossless().map_err(|fault| fault.in_field(key))
+        })
     }
 }
 
@@ -322,6 +377,11 @@ impl Extra {
         self.0
             .iter()
             .flat_map(|fields| fields.iter().map(|(key, value)| (key.as_str(), value)))
+    }
+
+    pub(crate) fn check(&self) -> Result<(), NotLossless> {
+        self.iter()
+            .try_for_each(|(key, value)| check_lossless(value, key))
     }
 
     pub(crate) fn put<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
@@ -364,11 +424,20 @@ macro_rules! record {
                 $( $crate::json::Field::put(&self.$field, map, $key)?; )*
                 self.extra.put(map)
             }
+
+            fn check_fields(&self) -> Result<(), $crate::json::NotLossless> {
+                $( $crate::json::Field::check(&self.$field, $key)?; )*
+                self.extra.check()
+            }
         }
 
         impl $crate::json::FromJson for $name {
             fn from_json(value: $crate::json::Json) -> Result<Self, $crate::json::DecodeError> {
                 $crate::json::object(value).and_then($crate::json::Fields::from_fields)
+            }
+
+            fn check_lossless(&self) -> Result<(), $crate::json::NotLossless> {
+                $crate::json::Fields::check_fields(self)
             }
         }
 
@@ -446,11 +515,20 @@ impl FromJson for Json {
     fn from_json(value: Json) -> Result<Self, DecodeError> {
         Ok(value)
     }
+
+    fn check_lossless(&self) -> Result<(), NotLossless> {
+        check_lossless(self, "")
+    }
 }
 
 impl FromJson for JsonMap {
     fn from_json(value: Json) -> Result<Self, DecodeError> {
         object(value)
+    }
+
+    fn check_lossless(&self) -> Result<(), NotLossless> {
+        self.iter()
+            .try_for_each(|(key, value)| check_lossless(value, key))
     }
 }
 
@@ -497,6 +575,13 @@ impl FromJson for serde_json::Number {
             }
         }
     }
+
+    fn check_lossless(&self) -> Result<(), NotLossless> {
+        check_number(self).map_err(|reason| NotLossless {
+            path: String::new(),
+            reason,
+        })
+    }
 }
 
 impl<T: FromJson> FromJson for Vec<T> {
@@ -510,6 +595,20 @@ impl<T: FromJson> FromJson for Vec<T> {
             .map(|(at, item)| T::from_json(item).map_err(|fault| fault.in_field(&format!("[{at}]"))))
             .collect()
     }
+
+    fn check_lossless(&self) -> Result<(), NotLossless> {
+        check_items(self)
+    }
+}
+
+/// Checks the items of a list.
+pub(crate) fn check_items<'a, T: FromJson + 'a>(
+    items: impl IntoIterator<Item = &'a T>,
+) -> Result<(), NotLossless> {
+    items.into_iter().enumerate().try_for_each(|(at, item)| {
+        item.check_lossless()
+            .map_err(|fault| fault.in_field(&format!("[{at}]")))
+    })
 }
 
 /// Serializes a record that carries its tag beside its fields.

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use crate::content::Content;
 use crate::id::{ModelId, ProviderId};
-use crate::json::{DecodeError, Extra, FromJson, Json, record, words};
+use crate::json::{DecodeError, Extra, FromJson, Json, NotLossless, check_items, record, words};
 use crate::open::open_sum;
 
 words! {
@@ -194,5 +194,9 @@ impl Serialize for History {
 impl FromJson for History {
     fn from_json(value: Json) -> Result<Self, DecodeError> {
         Vec::<Arc<Message>>::from_json(value).map(|messages| messages.into_iter().collect())
+    }
+
+    fn check_lossless(&self) -> Result<(), NotLossless> {
+        check_items(self.0.iter())
     }
 }

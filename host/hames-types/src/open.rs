@@ -162,6 +162,13 @@ macro_rules! open_sum {
                     _ => Self::other(kind, fields),
                 }
             }
+
+            fn check_lossless(&self) -> Result<(), $crate::json::NotLossless> {
+                match self {
+                    $( Self::$arm(body) => $crate::json::Fields::check_fields(body), )*
+                    Self::Other(opaque) => $crate::json::FromJson::check_lossless(opaque.fields()),
+                }
+            }
         }
 
         impl serde::Serialize for $name {
@@ -213,6 +220,10 @@ macro_rules! closed_sum {
                         .map_err(|fault| fault.in_kind($label, $kind)), )*
                     _ => Err($crate::open::unknown_kind(&kind, $label, $tag)),
                 }
+            }
+
+            fn check_lossless(&self) -> Result<(), $crate::json::NotLossless> {
+                match self { $( Self::$arm(body) => $crate::json::Fields::check_fields(body), )* }
             }
         }
 
