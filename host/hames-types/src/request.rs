@@ -49,8 +49,8 @@ record! {
         name: SmolStr = "name",
         /// What it is for.
         description: SmolStr = "description",
-        /// JSON Schema of its arguments.
-        parameters: JsonMap = "parameters",
+        /// JSON Schema of its arguments. Shared: a list of tools is made for every step and compared with the last.
+        parameters: Arc<JsonMap> = "parameters",
     }
 }
 
