@@ -13,10 +13,14 @@ mod log;
 pub mod project;
 pub mod repair;
 pub mod seed;
+mod session;
+mod sessions;
 mod slot;
 pub mod surface;
 pub mod trace;
 
 pub use draft::Draft;
 pub use log::{Log, first_header_reason};
+pub use session::Session;
+pub use sessions::{Flush, SessionMeta, Sessions, WeakSessions};
 pub use slot::{ListenerId, Place, Slot};
