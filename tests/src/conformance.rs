@@ -15,6 +15,7 @@ pub mod case;
 pub mod diff;
 pub mod header;
 pub mod load;
+pub mod log_view;
 pub mod loop_cases;
 pub mod outcome;
 pub mod raw_files;

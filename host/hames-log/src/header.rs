@@ -5,12 +5,36 @@ use std::sync::Arc;
 use hames_types::event::{Event, EventBody};
 use hames_types::id::Seq;
 use hames_types::json::DecodeError;
-use hames_types::request::RequestHeader;
+use hames_types::message::History;
+use hames_types::request::{CallConfig, RequestHeader};
 
-/// Whether two headers ask for the same (R-HDR-3, R-TYPE-3): canonical form, tool order and `stop` included.
+/// Whether two headers ask for the same (R-HDR-3).
+///
+/// Tool order counts; whether something empty is there or not doesn't (R-HDR-2). Unknown fields of the config don't
+/// count, as no adapter reads them; those of tools and messages do, as they are sent.
 #[must_use]
 pub fn same_header(a: &RequestHeader, b: &RequestHeader) -> bool {
-    a == b || a.clone().canonical() == b.clone().canonical()
+    same_config(&a.config, &b.config)
+        && filled(&a.system, |text| text.is_empty()) == filled(&b.system, |text| text.is_empty())
+        && filled(&a.tools, |tools| tools.is_empty()) == filled(&b.tools, |tools| tools.is_empty())
+        && filled(&a.message_prefix, History::is_empty) == filled(&b.message_prefix, History::is_empty)
+}
+
+/// Field by field (R-TYPE-3): an absent `stop` isn't an empty one, a temperature is its value and not its text.
+fn same_config(a: &CallConfig, b: &CallConfig) -> bool {
+    let same_temperature = match (&a.temperature, &b.temperature) {
+        (Some(a), Some(b)) => a == b || a.as_f64() == b.as_f64(),
+        (a, b) => a == b,
+    };
+    same_temperature
+        && a.provider == b.provider
+        && a.model == b.model
+        && a.max_tokens == b.max_tokens
+        && a.stop == b.stop
+}
+
+fn filled<T>(value: &Option<T>, is_empty: impl Fn(&T) -> bool) -> Option<&T> {
+    value.as_ref().filter(|value| !is_empty(value))
 }
 
 /// The header of a growing log: the last one logged, in canonical form (R-HDR-1).

@@ -8,5 +8,5 @@ use super::outcome::Outcome;
 /// # Errors
 /// None: it waits.
 pub fn run(_: &Case<'_>) -> anyhow::Result<Outcome> {
-    Ok(Outcome::Waiting("the session log"))
+    Ok(Outcome::Waiting("live sessions"))
 }
