@@ -1,0 +1,127 @@
+//! Does the fast way read what the general way reads?
+
+use hames_types::event::{EventBody, EventData};
+use hames_types::json::Json;
+use hames_types::open::OpenSum;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{hot, payload};
+
+/// Values that are plain payloads, nearly plain ones, and anything else.
+fn odd_value() -> impl Strategy<Value = Json> {
+    prop_oneof![
+        Just(Json::Null),
+        Just(json!(-1)),
+        Just(json!(1.5)),
+        Just(json!(9_007_199_254_740_992_u64)),
+        (0_u64..3).prop_map(Json::from),
+        "[a-z\"\\\\]{0,3}".prop_map(Json::from),
+        Just(json!({"type": "text", "text": "x"})),
+        Just(json!({"type": "reasoning", "text": "x", "more": 1})),
+        Just(json!({"type": "tool-call", "id": "c", "name": "n", "arguments": "{}"})),
+        Just(json!({"kind": "stop"})),
+        Just(json!({"kind": "stop", "x": 1})),
+        Just(json!({"kind": "error"})),
+        Just(json!({"kind": "user"})),
+        Just(json!({"kind": "completed"})),
+        Just(json!({"kind": "message", "source": {"kind": "user"}})),
+        Just(json!([{"type": "text", "text": "x"}])),
+        Just(json!([{"type": "text", "text": 1}])),
+        Just(json!({"provider": "p", "model": "m"})),
+        Just(json!({"inputTokens": 1, "outputTokens": 2})),
+    ]
+}
+
+const KEYS: &[&str] = &[
+    "turn",
+    "step",
+    "chunk",
+    "type",
+    "index",
+    "text",
+    "blockType",
+    "id",
+    "name",
+    "argumentsDelta",
+    "block",
+    "reason",
+    "usage",
+    "trigger",
+    "source",
+    "content",
+    "provenance",
+    "replayState",
+    "kind",
+    "odd",
+];
+
+const WORDS: &[&str] = &[
+    "text-delta",
+    "reasoning-delta",
+    "tool-call-delta",
+    "block-start",
+    "block-end",
+    "finish",
+    "usage",
+    "other",
+];
+
+fn record(keys: usize) -> impl Strategy<Value = Json> {
+    prop::collection::vec((prop::sample::select(KEYS), odd_value()), 0..keys).prop_map(|fields| {
+        Json::Object(
+            fields
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect(),
+        )
+    })
+}
+
+fn chunk() -> impl Strategy<Value = Json> {
+    (prop::sample::select(WORDS), record(6), any::<bool>()).prop_map(|(word, mut fields, with_index)| {
+        fields["type"] = json!(word);
+        if with_index {
+            fields["index"] = json!(1);
+        }
+        fields
+    })
+}
+
+fn data() -> impl Strategy<Value = Json> {
+    (record(5), chunk(), any::<bool>(), any::<bool>()).prop_map(|(mut fields, chunk, numbered, streamed)| {
+        if numbered {
+            fields["turn"] = json!(1);
+            fields["step"] = json!(2);
+        }
+        if streamed {
+            fields = json!({"turn": 1, "step": 2, "chunk": chunk});
+        }
+        fields
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn both_ways_read_the_same(kind in prop::sample::select(EventBody::KINDS), data in data()) {
+        let text = data.to_string();
+        prop_assert_eq!(payload(kind, &text)?, EventData::read(kind, data));
+    }
+}
+
+#[test]
+fn plain_deltas_take_the_fast_way() {
+    for chunk in [
+        json!({"type": "text-delta", "index": 0, "text": "a\n"}),
+        json!({"type": "reasoning-delta", "index": 0, "text": ""}),
+        json!({"type": "tool-call-delta", "index": 1, "id": "c", "argumentsDelta": "{"}),
+        json!({"type": "block-start", "index": 1, "blockType": "text"}),
+        json!({"type": "block-end", "index": 1, "block": {"type": "text", "text": "t"}}),
+        json!({"type": "finish", "reason": {"kind": "stop"}}),
+    ] {
+        let data = json!({"turn": 1, "step": 1, "chunk": chunk}).to_string();
+        assert!(hot::body("assistant/chunk", &data).is_some(), "{data}");
+    }
+}
