@@ -11,3 +11,15 @@ pub struct Rule {
     /// What hames does instead.
     pub what: &'static str,
 }
+
+/// Live sessions keep the order of turns (architecture: the log's invariants).
+pub static ENCLOSURE: Rule = Rule {
+    id: "D-11",
+    what: "a live session refuses an event outside a turn",
+};
+
+/// Live sessions know who answered.
+pub static LIVE_ROUTE: Rule = Rule {
+    id: "A-5",
+    what: "a live session refuses a header or an answer without provider and model",
+};

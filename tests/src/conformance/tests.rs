@@ -136,3 +136,36 @@ fn cases_only_javascript_can_express_are_left_out_and_counted() {
             .ends_with("0 passed, 0 failed, 0 waiting, 0 deviating")
     );
 }
+
+#[test]
+fn a_deviation_is_told_by_what_a_case_uses() {
+    let outside = r#"{"cases": [{"kind": "store", "name": "any", "ops": [
+        {"op": "create", "id": "a"},
+        {"op": "append", "id": "a", "event": {"type": "plugin/x", "data": {}}}],
+        "expect": "accept", "results": [
+        {"id": "a", "header": {"version": 0, "id": "a", "createdAt": 0}}, {"seq": 0}]}]}"#;
+    let folder = folder("deviating", &[("a.json", outside)]);
+    let report = run(&folder, Mode::Native, "").unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    let rules: Vec<_> = report
+        .deviating()
+        .map(|(id, labels)| (id, labels.len()))
+        .collect();
+    assert_eq!(rules, [("D-11", 1)], "{report}");
+}
+
+#[test]
+fn a_doctored_expectation_fails_with_its_place() {
+    let doctored = r#"{"cases": [{"kind": "append", "case": "X1", "prelude": [],
+        "candidate": {"type": "plugin/x", "data": {}}, "expect": "accept", "seq": 7,
+        "surface": [], "replaceGeneration": 0, "derivedCount": 0}]}"#;
+    let folder = folder("doctored", &[("a.json", doctored)]);
+    let report = run(&folder, Mode::Native, "").unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    assert!(
+        report
+            .to_string()
+            .starts_with("FAILED a.json X1: at .seq: expected 7, got 0\n"),
+        "{report}"
+    );
+}
