@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use smol_str::SmolStr;
 
 use crate::content::Content;
 use crate::decision::HookContext;
@@ -46,6 +47,16 @@ pub trait Tool: Send + Sync {
         let _ = (arguments, content, meta);
         None
     }
+}
+
+/// Has the last word before a call runs, and only to deny it: nothing a guard says can allow what was denied.
+#[async_trait]
+pub trait Guard: Send + Sync {
+    /// Why the call must not run; `None` abstains (R-REG-6).
+    ///
+    /// # Errors
+    /// A guard that fails denies: the call ends with the fault's message as an error result.
+    async fn check(&self, call: &ToolCall) -> Result<Option<SmolStr>, Fault>;
 }
 
 /// What a running body has in hand.
