@@ -3,6 +3,8 @@
 mod outcome;
 mod pipeline;
 mod restrict;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
