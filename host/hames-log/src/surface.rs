@@ -1,6 +1,6 @@
 //! Which events form the history, and in which order (R-SURF).
 //!
-//! One transition serves live appends, seeds and folds: [`Surface::check`] looks, [`Surface::commit`] changes.
+//! One transition serves live appends, seeds and folds: `check` looks, `commit` changes.
 
 use std::collections::HashSet;
 use std::sync::Arc;
