@@ -1,3 +1,18 @@
 //! Tests of the whole, in one binary: each module links the library once.
 
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test says what is wrong by stopping, its helpers too"
+)]
+
 mod conformance;
+mod decoders;
+mod folds;
+mod generate;
+mod recorded;
+mod refusals;
+mod repair;
+mod round_trip;
