@@ -58,6 +58,12 @@ impl Fault {
         Self::build(FaultOrigin::Host, name.into(), message.into()).with_code(code)
     }
 
+    /// An error of hames itself that nobody needs to tell from others by a code.
+    #[must_use]
+    pub fn plain(message: impl Into<String>) -> Self {
+        Self::build(FaultOrigin::Host, SmolStr::new_static("Error"), message.into())
+    }
+
     /// An error of somebody else's.
     #[must_use]
     pub fn foreign(message: impl Into<String>) -> Self {

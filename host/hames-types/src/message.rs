@@ -71,6 +71,14 @@ impl Message {
         }
     }
 
+    /// What the adapter that produced it needs to send it back unchanged.
+    #[must_use]
+    pub fn replay_state(&self) -> Option<&Json> {
+        self.provenance
+            .as_ref()
+            .and_then(|provenance| provenance.replay_state.as_ref())
+    }
+
     /// An assistant message.
     #[must_use]
     pub fn assistant(content: Content, provenance: Option<Arc<Provenance>>) -> Self {
@@ -127,7 +135,11 @@ impl MessageSource {
 
 /// A conversation's messages, shared: a clone costs the same however long the history is, and so does a push.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct History(imbl::Vector<Arc<Message>>);
+pub struct History {
+    messages: imbl::Vector<Arc<Message>>,
+    /// How many of them carry replay state, so that asking needs no walk.
+    replayable: usize,
+}
 
 impl History {
     /// No messages.
@@ -138,56 +150,84 @@ impl History {
 
     /// Adds the newest message.
     pub fn push(&mut self, message: Arc<Message>) {
-        self.0.push_back(message);
+        self.replayable += usize::from(message.replay_state().is_some());
+        self.messages.push_back(message);
     }
 
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.messages.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.messages.is_empty()
     }
 
     /// Oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> + ExactSizeIterator {
-        self.0.iter()
+        self.messages.iter()
     }
 
     /// The message at `index`, oldest first.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<&Arc<Message>> {
-        self.0.get(index)
+        self.messages.get(index)
     }
 
     /// This history with `tail` behind it.
     #[must_use]
     pub fn followed_by(mut self, tail: &Self) -> Self {
-        self.0.append(tail.0.clone());
+        self.messages.append(tail.messages.clone());
+        self.replayable += tail.replayable;
         self
     }
 
-    /// Puts `message` in place of the one at `index`; nothing happens past the end.
-    pub fn replace(&mut self, index: usize, message: Arc<Message>) {
-        if index < self.0.len() {
-            self.0.set(index, message);
+    /// This history with the replay state of every message removed to which `keeps` says no. Free of charge when
+    /// none carries any.
+    #[must_use]
+    pub fn without_replay_state(mut self, keeps: impl Fn(&Provenance) -> bool) -> Self {
+        if self.replayable == 0 {
+            return self;
         }
+        for message in &mut self.messages {
+            let Some(provenance) = message
+                .provenance
+                .as_ref()
+                .filter(|from| from.replay_state.is_some())
+            else {
+                continue;
+            };
+            if !keeps(provenance) {
+                let mut bare = Message::clone(message);
+                bare.provenance = Some(Arc::new(Provenance {
+                    replay_state: None,
+                    ..Provenance::clone(provenance)
+                }));
+                *message = Arc::new(bare);
+                self.replayable -= 1;
+            }
+        }
+        self
     }
 }
 
 impl FromIterator<Arc<Message>> for History {
     fn from_iter<I: IntoIterator<Item = Arc<Message>>>(messages: I) -> Self {
-        Self(messages.into_iter().collect())
+        let messages: imbl::Vector<_> = messages.into_iter().collect();
+        let replayable = messages
+            .iter()
+            .filter(|message| message.replay_state().is_some())
+            .count();
+        Self { messages, replayable }
     }
 }
 
 impl Serialize for History {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter())
+        serializer.collect_seq(self.messages.iter())
     }
 }
 
@@ -197,6 +237,6 @@ impl FromJson for History {
     }
 
     fn check_lossless(&self) -> Result<(), NotLossless> {
-        check_items(self.0.iter())
+        check_items(self.messages.iter())
     }
 }
