@@ -3,6 +3,7 @@
 mod outcome;
 mod pipeline;
 mod restrict;
+pub(crate) mod schedule;
 #[cfg(test)]
 mod tests;
 

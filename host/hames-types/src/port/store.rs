@@ -85,6 +85,17 @@ pub trait Store: Send + Sync {
     async fn delete(&self, id: &SessionId) -> Result<(), StoreError>;
 }
 
+/// Gives a stored session to whoever makes it live again, and from then on keeps it durable.
+#[async_trait]
+pub trait SessionLoader: Send + Sync {
+    /// The session, its interrupted turn closed durably. The live session that is made of it is the one that may
+    /// write from here on.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    async fn load_for_resume(&self, id: &SessionId) -> Result<StoredSession, StoreError>;
+}
+
 /// What can go wrong in a store, by what the caller can do about it.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
