@@ -1,9 +1,11 @@
 //! What goes through hames comes out as it was, known or not.
 
 use hames_log::seed::read_event;
+use hames_log::{Draft, Log};
 use hames_tests::conformance::diff;
 use hames_types::chunk::{FinishReason, StreamChunk};
 use hames_types::content::ContentBlock;
+use hames_types::event::EventBody;
 use hames_types::json::{FromJson, Json, JsonMap, check_lossless, to_json};
 use hames_types::message::MessageSource;
 use hames_types::turn::{TurnEndReason, TurnTrigger};
@@ -98,6 +100,51 @@ proptest! {
             assert_same(&event, &to_json(&read).unwrap())?;
             if let Err(fault) = read.data.body() {
                 prop_assert!(fault.to_string().contains(read.kind()) || fault.sum().is_some(), "{}", fault);
+            }
+        }
+    }
+}
+
+/// 1 in that many arrays.
+fn nested(levels: usize) -> Json {
+    (0..levels).fold(Json::from(1), |inner, _| Json::Array(vec![inner]))
+}
+
+#[test]
+fn what_a_log_accepts_can_be_read_again_however_deep_it_is() {
+    let user = |block: Json, extra: Json| serde_json::json!({"content": [block], "source": {"kind": "user"}, "x:extra": extra});
+    let text = serde_json::json!({"type": "text", "text": "t"});
+    for levels in 100..=130 {
+        let deep = nested(levels);
+        let block = serde_json::json!({"type": "x:block", "value": deep});
+        for (kind, data) in [
+            ("plugin/x", deep.clone()),
+            ("user/message", user(text.clone(), deep.clone())),
+            ("user/message", user(block, Json::Null)),
+        ] {
+            let placement = (kind == "user/message").then(|| serde_json::json!("append"));
+            let raw = Draft::read(kind, data.clone(), placement, None);
+            // The same as a live session gets it: typed already, never read from a record.
+            let body = EventBody::decode(kind, data).unwrap();
+            let typed = if kind == "user/message" {
+                Draft::message(body)
+            } else {
+                Draft::log_only(body)
+            };
+            for draft in [raw, Ok(typed)] {
+                let mut log = Log::new();
+                let accepted = draft.and_then(|draft| log.append(draft, 0)).is_ok();
+                assert_eq!(accepted, log.len() == 1);
+                assert!(accepted || levels > 120, "{kind} with {levels} levels is refused");
+                // A store writes an event as one line.
+                for event in log.events() {
+                    let line = serde_json::to_string(event).unwrap();
+                    let record: Json = serde_json::from_str(&line).unwrap();
+                    assert!(
+                        Log::from_records(vec![record]).is_ok(),
+                        "{kind} with {levels} levels"
+                    );
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! An event before it is in a log: typed, or as it came from outside.
 
-use hames_types::event::{EventBody, EventData, Placement, SurfaceOp, is_surface_kind};
+use hames_types::event::{EventBody, EventData, Placement, SurfaceOp, check_payload, is_surface_kind};
 use hames_types::id::Seq;
 use hames_types::json::{Json, JsonMap, MAX_SAFE_INTEGER, check_lossless, describe};
 
@@ -59,7 +59,7 @@ impl Draft {
         sources: Option<Json>,
     ) -> Result<Self, AppendError> {
         let refuse = |problem: Problem| AppendError::new(kind, problem);
-        check_lossless(&data, "data").map_err(|fault| refuse(fault.into()))?;
+        check_payload(&data).map_err(|fault| refuse(fault.into()))?;
         check_legacy_raw(kind, &data).map_err(|what| refuse(Problem::Legacy(what)))?;
         for (name, value) in [("surfaceOp", &surface_op), ("sourceEventSeqs", &sources)] {
             if let Some(value) = value {

@@ -176,7 +176,7 @@ impl FromJson for Content {
         Vec::from_json(value).map(Self::from)
     }
 
-    fn check_lossless(&self) -> Result<(), NotLossless> {
-        check_items(self.0.iter())
+    fn check_lossless_at(&self, depth: usize) -> Result<(), NotLossless> {
+        check_items(self.0.iter(), depth)
     }
 }

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use crate::chunk::StreamChunk;
 use crate::content::Content;
 use crate::id::{CallId, Seq, StepNo, TurnNo};
-use crate::json::{DecodeError, FromJson, Json, NotLossless, check_lossless, record, words};
+use crate::json::{DecodeError, FromJson, Json, NotLossless, check_at, record, words};
 use crate::message::{MessageSource, Provenance};
 use crate::open::OpenSum;
 use crate::request::{HeaderReason, RequestHeader};
@@ -230,6 +230,17 @@ record! {
     }
 }
 
+/// How many objects stand around a payload when its event is written.
+const ENVELOPE_DEPTH: usize = 1;
+
+/// Checks a payload that isn't typed yet, as it will stand in its event (R-JSON-1).
+///
+/// # Errors
+/// [`NotLossless`] with the path of the first offending place.
+pub fn check_payload(data: &Json) -> Result<(), NotLossless> {
+    check_at(data, "data", ENVELOPE_DEPTH)
+}
+
 /// The payload of a session event. Its tag is the event's `type`, its fields are the event's `data`.
 macro_rules! event_body {
     ( $( $(#[$meta:meta])* $arm:ident($ty:ty) = $kind:literal, )* ) => {
@@ -266,14 +277,14 @@ macro_rules! event_body {
                 }
             }
 
-            /// Checks the untyped JSON inside the payload (R-JSON-1).
+            /// Checks the untyped JSON inside the payload (R-JSON-1), which will stand inside its envelope.
             ///
             /// # Errors
             /// [`NotLossless`] with the path of the first offending place.
             pub fn check_lossless(&self) -> Result<(), NotLossless> {
                 match self {
-                    $( Self::$arm(body) => FromJson::check_lossless(body), )*
-                    Self::Other(other) => check_lossless(&other.data, "data"),
+                    $( Self::$arm(body) => FromJson::check_lossless_at(body, ENVELOPE_DEPTH), )*
+                    Self::Other(other) => check_at(&other.data, "data", ENVELOPE_DEPTH),
                 }
             }
         }

@@ -12,6 +12,7 @@ use smol_str::SmolStr;
 mod lossless;
 
 use lossless::check_number;
+pub(crate) use lossless::{check_at, check_depth};
 
 pub use lossless::{LossReason, MAX_JSON_DEPTH, NotLossless, check_lossless};
 
@@ -157,12 +158,20 @@ pub trait FromJson: Sized {
     /// [`DecodeError`] naming the field at fault.
     fn from_json(value: Json) -> Result<Self, DecodeError>;
 
-    /// Checks the untyped JSON inside a typed value (R-JSON-1); what is typed can't be lossy.
+    /// Checks the untyped JSON inside a typed value (R-JSON-1); what is typed can only be too deep.
     ///
     /// # Errors
     /// [`NotLossless`] with the path of the first offending place.
     fn check_lossless(&self) -> Result<(), NotLossless> {
-        Ok(())
+        self.check_lossless_at(0)
+    }
+
+    /// The same for a value that will stand inside `depth` arrays and objects.
+    ///
+    /// # Errors
+    /// [`NotLossless`] with the path of the first offending place.
+    fn check_lossless_at(&self, depth: usize) -> Result<(), NotLossless> {
+        check_depth(depth)
     }
 }
 
@@ -180,11 +189,11 @@ pub trait Fields: Sized {
     /// Whatever the serializer reports.
     fn put_fields<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 
-    /// As [`FromJson::check_lossless`].
+    /// As [`FromJson::check_lossless_at`].
     ///
     /// # Errors
     /// [`NotLossless`] with the path of the first offending place.
-    fn check_fields(&self) -> Result<(), NotLossless>;
+    fn check_fields(&self, depth: usize) -> Result<(), NotLossless>;
 }
 
 impl<T: Fields> Fields for Box<T> {
@@ -196,8 +205,8 @@ impl<T: Fields> Fields for Box<T> {
         (**self).put_fields(map)
     }
 
-    fn check_fields(&self) -> Result<(), NotLossless> {
-        (**self).check_fields()
+    fn check_fields(&self, depth: usize) -> Result<(), NotLossless> {
+        (**self).check_fields(depth)
     }
 }
 
@@ -206,8 +215,8 @@ impl<T: FromJson> FromJson for Box<T> {
         T::from_json(value).map(Box::new)
     }
 
-    fn check_lossless(&self) -> Result<(), NotLossless> {
-        (**self).check_lossless()
+    fn check_lossless_at(&self, depth: usize) -> Result<(), NotLossless> {
+        (**self).check_lossless_at(depth)
     }
 }
 
@@ -216,8 +225,8 @@ impl<T: FromJson> FromJson for std::sync::Arc<T> {
         T::from_json(value).map(Self::new)
     }
 
-    fn check_lossless(&self) -> Result<(), NotLossless> {
-        (**self).check_lossless()
+    fn check_lossless_at(&self, depth: usize) -> Result<(), NotLossless> {
+        (**self).check_lossless_at(depth)
     }
 }
 
@@ -225,7 +234,7 @@ impl<T: FromJson> FromJson for std::sync::Arc<T> {
 pub(crate) trait Field: Sized {
     fn take(fields: &mut JsonMap, key: &'static str) -> Result<Self, DecodeError>;
     fn put<M: SerializeMap>(&self, map: &mut M, key: &'static str) -> Result<(), M::Error>;
-    fn check(&self, key: &'static str) -> Result<(), NotLossless>;
+    fn check(&self, key: &'static str, depth: usize) -> Result<(), NotLossless>;
 }
 
 impl<T: FromJson + Serialize> Field for T {
@@ -240,8 +249,8 @@ impl<T: FromJson + Serialize> Field for T {
         map.serialize_entry(key, self)
     }
 
-    fn check(&self, key: &'static str) -> Result<(), NotLossless> {
-        self.check_lossless().map_err(|fault| fault.in_field(key))
+    fn check(&self, key: &'static str, depth: usize) -> Result<(), NotLossless> {
+        self.check_lossless_at(depth).map_err(|fault| fault.in_field(key))
     }
 }
 
@@ -261,9 +270,11 @@ impl<T: FromJson + Serialize> Field for Option<T> {
         }
     }
 
-    fn check(&self, key: &'static str) -> Result<(), NotLossless> {
+    fn check(&self, key: &'static str, depth: usize) -> Result<(), NotLossless> {
         self.as_ref().map_or(Ok(()), |value| {
-            value.check_lossless().map_err(|fault| fault.in_field(key))
+            value
+                .check_lossless_at(depth)
+                .map_err(|fault| fault.in_field(key))
         })
     }
 }
@@ -293,9 +304,9 @@ impl Extra {
             .flat_map(|fields| fields.iter().map(|(key, value)| (key.as_str(), value)))
     }
 
-    pub(crate) fn check(&self) -> Result<(), NotLossless> {
+    pub(crate) fn check(&self, depth: usize) -> Result<(), NotLossless> {
         self.iter()
-            .try_for_each(|(key, value)| check_lossless(value, key))
+            .try_for_each(|(key, value)| check_at(value, key, depth))
     }
 
     pub(crate) fn put<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
@@ -339,9 +350,10 @@ macro_rules! record {
                 self.extra.put(map)
             }
 
-            fn check_fields(&self) -> Result<(), $crate::json::NotLossless> {
-                $( $crate::json::Field::check(&self.$field, $key)?; )*
-                self.extra.check()
+            fn check_fields(&self, depth: usize) -> Result<(), $crate::json::NotLossless> {
+                $crate::json::check_depth(depth)?;
+                $( $crate::json::Field::check(&self.$field, $key, depth + 1)?; )*
+                self.extra.check(depth + 1)
             }
         }
 
@@ -350,8 +362,8 @@ macro_rules! record {
                 $crate::json::object(value).and_then($crate::json::Fields::from_fields)
             }
 
-            fn check_lossless(&self) -> Result<(), $crate::json::NotLossless> {
-                $crate::json::Fields::check_fields(self)
+            fn check_lossless_at(&self, depth: usize) -> Result<(), $crate::json::NotLossless> {
+                $crate::json::Fields::check_fields(self, depth)
             }
         }
 
@@ -430,8 +442,8 @@ impl FromJson for Json {
         Ok(value)
     }
 
-    fn check_lossless(&self) -> Result<(), NotLossless> {
-        check_lossless(self, "")
+    fn check_lossless_at(&self, depth: usize) -> Result<(), NotLossless> {
+        check_at(self, "", depth)
     }
 }
 
@@ -440,9 +452,9 @@ impl FromJson for JsonMap {
         object(value)
     }
 
-    fn check_lossless(&self) -> Result<(), NotLossless> {
+    fn check_lossless_at(&self, depth: usize) -> Result<(), NotLossless> {
         self.iter()
-            .try_for_each(|(key, value)| check_lossless(value, key))
+            .try_for_each(|(key, value)| check_at(value, key, depth + 1))
     }
 }
 
@@ -490,7 +502,7 @@ impl FromJson for serde_json::Number {
         }
     }
 
-    fn check_lossless(&self) -> Result<(), NotLossless> {
+    fn check_lossless_at(&self, _: usize) -> Result<(), NotLossless> {
         check_number(self).map_err(|reason| NotLossless {
             path: String::new(),
             reason,
@@ -510,17 +522,19 @@ impl<T: FromJson> FromJson for Vec<T> {
             .collect()
     }
 
-    fn check_lossless(&self) -> Result<(), NotLossless> {
-        check_items(self)
+    fn check_lossless_at(&self, depth: usize) -> Result<(), NotLossless> {
+        check_items(self, depth)
     }
 }
 
-/// Checks the items of a list.
+/// Checks the items of a list that `depth` arrays and objects stand around.
 pub(crate) fn check_items<'a, T: FromJson + 'a>(
     items: impl IntoIterator<Item = &'a T>,
+    depth: usize,
 ) -> Result<(), NotLossless> {
+    check_depth(depth)?;
     items.into_iter().enumerate().try_for_each(|(at, item)| {
-        item.check_lossless()
+        item.check_lossless_at(depth + 1)
             .map_err(|fault| fault.in_field(&format!("[{at}]")))
     })
 }

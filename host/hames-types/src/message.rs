@@ -236,7 +236,7 @@ impl FromJson for History {
         Vec::<Arc<Message>>::from_json(value).map(|messages| messages.into_iter().collect())
     }
 
-    fn check_lossless(&self) -> Result<(), NotLossless> {
-        check_items(self.messages.iter())
+    fn check_lossless_at(&self, depth: usize) -> Result<(), NotLossless> {
+        check_items(self.messages.iter(), depth)
     }
 }

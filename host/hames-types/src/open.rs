@@ -163,10 +163,10 @@ macro_rules! open_sum {
                 }
             }
 
-            fn check_lossless(&self) -> Result<(), $crate::json::NotLossless> {
+            fn check_lossless_at(&self, depth: usize) -> Result<(), $crate::json::NotLossless> {
                 match self {
-                    $( Self::$arm(body) => $crate::json::Fields::check_fields(body), )*
-                    Self::Other(opaque) => $crate::json::FromJson::check_lossless(opaque.fields()),
+                    $( Self::$arm(body) => $crate::json::Fields::check_fields(body, depth), )*
+                    Self::Other(opaque) => $crate::json::FromJson::check_lossless_at(opaque.fields(), depth),
                 }
             }
         }
@@ -222,8 +222,8 @@ macro_rules! closed_sum {
                 }
             }
 
-            fn check_lossless(&self) -> Result<(), $crate::json::NotLossless> {
-                match self { $( Self::$arm(body) => $crate::json::Fields::check_fields(body), )* }
+            fn check_lossless_at(&self, depth: usize) -> Result<(), $crate::json::NotLossless> {
+                match self { $( Self::$arm(body) => $crate::json::Fields::check_fields(body, depth), )* }
             }
         }
 

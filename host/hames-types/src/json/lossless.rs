@@ -49,7 +49,12 @@ pub enum LossReason {
 /// # Errors
 /// [`NotLossless`] with the path of the first offending place.
 pub fn check_lossless(value: &Json, root: &str) -> Result<(), NotLossless> {
-    walk(value, 0).map_err(|(mut steps, reason)| {
+    check_at(value, root, 0)
+}
+
+/// As [`check_lossless`], for a value that will stand inside `depth` arrays and objects.
+pub(crate) fn check_at(value: &Json, root: &str, depth: usize) -> Result<(), NotLossless> {
+    walk(value, depth).map_err(|(mut steps, reason)| {
         steps.reverse();
         NotLossless {
             path: format!("{root}{}", steps.concat()),
@@ -78,6 +83,17 @@ fn walk(value: &Json, depth: usize) -> Result<(), (Vec<String>, LossReason)> {
             })
         }),
     }
+}
+
+/// Whether something may stand inside `depth` arrays and objects at all.
+pub(crate) fn check_depth(depth: usize) -> Result<(), NotLossless> {
+    if depth > MAX_JSON_DEPTH {
+        return Err(NotLossless {
+            path: String::new(),
+            reason: LossReason::TooDeep,
+        });
+    }
+    Ok(())
 }
 
 pub(super) fn check_number(number: &serde_json::Number) -> Result<(), LossReason> {
