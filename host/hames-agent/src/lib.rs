@@ -17,6 +17,7 @@ pub mod listeners;
 pub mod prompt;
 mod request;
 pub mod router;
+pub mod schema;
 pub mod scope;
 mod services;
 mod step;
