@@ -7,7 +7,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use hames_types::fault::Fault;
 use hames_types::id::{ModelId, ProviderId};
-use hames_types::message::{Message, Provenance};
 use hames_types::port::llm::{ChunkStream, Llm, ModelInfo};
 use hames_types::request::Request;
 use hames_types::signal::Signal;
@@ -68,32 +67,9 @@ impl Routes {
 
     /// The request with the replay state of other adapters' answers taken out (R-LLM-5).
     fn without_foreign_state(&self, mut request: Request, target: &Arc<dyn Llm>) -> Request {
-        let foreign: Vec<usize> = request
+        request.messages = request
             .messages
-            .iter()
-            .enumerate()
-            .filter(|(_, message)| {
-                message.provenance.as_ref().is_some_and(|provenance| {
-                    provenance.replay_state.is_some() && !self.serves(target, &provenance.provider)
-                })
-            })
-            .map(|(at, _)| at)
-            .collect();
-        for at in foreign {
-            let Some(message) = request.messages.get(at) else {
-                continue;
-            };
-            let stripped = Message {
-                provenance: message.provenance.as_ref().map(|provenance| {
-                    Arc::new(Provenance {
-                        replay_state: None,
-                        ..Provenance::clone(provenance)
-                    })
-                }),
-                ..Message::clone(message)
-            };
-            request.messages.replace(at, Arc::new(stripped));
-        }
+            .without_replay_state(|provenance| self.serves(target, &provenance.provider));
         request
     }
 

@@ -23,3 +23,51 @@ pub static LIVE_ROUTE: Rule = Rule {
     id: "A-5",
     what: "a live session refuses a header or an answer without provider and model",
 };
+
+/// An answer has a finish reason.
+pub static FINISH_REASON: Rule = Rule {
+    id: "adapter: finish reason",
+    what: "an answer without a finish reason is STREAM_CLOSED",
+};
+
+/// Errors inside a stream count.
+pub static STREAM_ERROR: Rule = Rule {
+    id: "adapter: error in the stream",
+    what: "an error object inside a stream is a failure with its own code",
+};
+
+/// What isn't the protocol is no transport's fault.
+pub static WRONG_SHAPE: Rule = Rule {
+    id: "adapter: wrong shape",
+    what: "a payload that is null or of the wrong shape is MALFORMED_RESPONSE",
+};
+
+/// A refusal stays a refusal.
+pub static KEEP_STATUS: Rule = Rule {
+    id: "adapter: status",
+    what: "an HTTP error keeps its status and code whatever its body is",
+};
+
+/// The finer header.
+pub static RETRY_AFTER_MS: Rule = Rule {
+    id: "adapter: retry-after-ms",
+    what: "`retry-after-ms` counts",
+};
+
+/// An overflow is one under any status.
+pub static OVERFLOW_STATUS: Rule = Rule {
+    id: "adapter: overflow",
+    what: "context overflow is recognised on any 4xx",
+};
+
+/// A call keeps what it said of itself.
+pub static CALL_IDENTITY: Rule = Rule {
+    id: "adapter: call identity",
+    what: "an empty or null id or name in a later tool-call delta changes nothing",
+};
+
+/// Counts count.
+pub static COUNTS: Rule = Rule {
+    id: "adapter: counts",
+    what: "token counts never go below zero",
+};
