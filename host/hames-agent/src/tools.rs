@@ -6,6 +6,7 @@ mod restrict;
 pub(crate) mod schedule;
 #[cfg(test)]
 mod tests;
+mod timeout;
 
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ use crate::scope::Scope;
 pub use outcome::{aborted, aborted_before_dispatch, failed};
 pub use pipeline::{Begun, Caller, ReadyCall, SettledCall, materialise};
 pub use restrict::Restriction;
+pub use timeout::{MAX_TIMER_MS, ToolTimeouts};
 
 /// Names one registration in [`Tools`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 mod pipeline;
 mod registry;
+mod timeout;
 
 use std::sync::Arc;
 
