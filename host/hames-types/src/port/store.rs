@@ -27,7 +27,7 @@ pub struct StoredSession {
 /// A session opened for writing.
 #[derive(Debug, Clone)]
 pub struct OpenedSession {
-    /// What is stored, its interrupted turn closed durably (R-REPAIR).
+    /// What is stored; its interrupted turn is closed durably (R-REPAIR) unless it was adopted.
     pub stored: StoredSession,
     /// The right to append to it.
     pub epoch: WriterEpoch,
@@ -53,11 +53,19 @@ pub trait Store: Send + Sync {
     /// [`StoreError::NotFound`], [`StoreError::Damaged`], [`StoreError::Unsupported`], [`StoreError::Io`].
     async fn open(&self, id: &SessionId) -> Result<OpenedSession, StoreError>;
 
+    /// Opens a stored session for writing and leaves its interrupted turn open: for a session that lives already and
+    /// whose store comes late (R-PER-9). What a torn write left behind is removed.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    async fn adopt(&self, id: &SessionId) -> Result<OpenedSession, StoreError>;
+
     /// Appends events that continue the stored ones. An empty batch does nothing.
     ///
     /// # Errors
     /// [`StoreError::OutOfOrder`] if `expected` isn't the stored length or the batch isn't contiguous from it,
-    /// [`StoreError::Fenced`] if somebody opened the session since, [`StoreError::Io`].
+    /// [`StoreError::Fenced`] if somebody opened the session since, [`StoreError::NotFound`] if somebody removed it,
+    /// [`StoreError::Refused`], [`StoreError::Io`].
     async fn append(
         &self,
         header: &SessionHeader,
@@ -127,6 +135,14 @@ pub enum StoreError {
         /// The current one.
         current: u64,
     },
+    /// What came can't be stored.
+    #[error("session `{id}` can't be stored: {problem}")]
+    Refused {
+        /// The session.
+        id: SessionId,
+        /// What was found and what to do.
+        problem: String,
+    },
     /// What is stored can't be read.
     #[error("{place} is damaged: {problem}")]
     Damaged {
@@ -134,24 +150,38 @@ pub enum StoreError {
         place: String,
         /// What was found and what to do.
         problem: String,
+        /// What found it.
+        #[source]
+        source: Option<Cause>,
     },
-    /// Stored by a version this program doesn't read.
+    /// Stored by a version this program doesn't read, or by another program.
     #[error("{place} has a format this program doesn't read: {problem}")]
     Unsupported {
         /// The file.
         place: String,
         /// What was found and what to do.
         problem: String,
+        /// What found it.
+        #[source]
+        source: Option<Cause>,
     },
-    /// The outside failed.
-    #[error("{doing} {place} failed")]
+    /// The outside failed. What was stored before is as it was.
+    #[error("{doing} {place} failed; {hint}")]
     Io {
         /// What was tried (`writing`).
         doing: &'static str,
         /// The file.
         place: String,
+        /// What to do about it.
+        hint: &'static str,
         /// Why.
         #[source]
-        source: Arc<dyn std::error::Error + Send + Sync>,
+        source: Cause,
     },
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
 }
+
+/// An error underneath, whosever it is.
+pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
