@@ -1,7 +1,31 @@
 //! Durability: sessions outlive the process.
 //!
-//! [`record`] says how an event is written, [`path`] and [`scan`] how a readable log lies on disk.
+//! | store | for |
+//! |---|---|
+//! | [`SqliteStore`] | everything; the default |
+//! | [`JsonlStore`] | logs that people and other programs read |
+//! | [`MemoryStore`] | tests and dry runs |
+//!
+//! All are a [`Home`] around a [`Backend`]: blocking verbs, put on threads of their own or done inline. [`record`] says
+//! how an event is written, [`path`] and [`scan`] how a readable log lies on disk, [`query`] what else can be asked.
 
+mod backend;
+mod error;
+mod home;
+mod jsonl;
+mod lane;
+mod memory;
 pub mod path;
+pub mod query;
 pub mod record;
 pub mod scan;
+mod sqlite;
+mod transfer;
+
+pub use backend::{Backend, Batch};
+pub use home::Home;
+pub use jsonl::{Compression, Folder, JsonlStore};
+pub use lane::Threading;
+pub use memory::{Memory, MemoryStore};
+pub use sqlite::{Database, Hit, MAX_HITS, SqliteStore};
+pub use transfer::Form;

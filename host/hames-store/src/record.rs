@@ -19,7 +19,7 @@ mod row;
 #[cfg(test)]
 mod tests;
 
-use row::is_row_tag;
+pub(crate) use row::is_row_tag;
 pub use row::{Record, Row, RowError, pack, unpack};
 
 /// Why a record can't be read.
@@ -55,10 +55,7 @@ pub enum RecordError {
 /// # Errors
 /// [`RecordError`]; then nothing was added.
 pub fn read(text: &str, into: &mut Vec<Arc<Event>>) -> Result<usize, RecordError> {
-    let tag = match peek_tag(text) {
-        Some(tag) => Cow::Borrowed(tag),
-        None => Cow::Owned(serde_json::from_str::<Tag<'_>>(text)?.kind.into_owned()),
-    };
+    let tag = tag(text)?;
     if is_row_tag(&tag) {
         let row = Row::from_record(&tag, text)?;
         let count = row.len();
@@ -106,6 +103,26 @@ pub(crate) fn event(
         time_ms,
         data: payload(kind, data)?,
         placement,
+    })
+}
+
+/// A record's line taken apart: the row if it is one, and the payload's own text if it isn't.
+///
+/// # Errors
+/// [`RecordError`].
+pub(crate) fn inspect(line: &[u8]) -> Result<(&str, Option<Row>), RecordError> {
+    let text = std::str::from_utf8(line)?;
+    let tag = tag(text)?;
+    if is_row_tag(&tag) {
+        return Ok((text, Some(Row::from_record(&tag, text)?)));
+    }
+    Ok((serde_json::from_str::<Envelope<'_>>(text)?.data.get(), None))
+}
+
+fn tag(text: &str) -> Result<Cow<'_, str>, RecordError> {
+    Ok(match peek_tag(text) {
+        Some(tag) => Cow::Borrowed(tag),
+        None => Cow::Owned(serde_json::from_str::<Tag<'_>>(text)?.kind.into_owned()),
     })
 }
 

@@ -27,6 +27,15 @@ pub enum ScanError {
     /// The first line is missing or isn't a header.
     #[error("line 1 is not a session header")]
     Header,
+    /// A line that was written whole can't be read.
+    #[error("line {line} is damaged")]
+    Line {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it; none if it is a gap in the numbering.
+        #[source]
+        source: Option<RecordError>,
+    },
     /// Something is missing before a turn that had ended.
     #[error("line {line} is damaged, and line {end} says that a turn ended after it")]
     Hole {
@@ -45,11 +54,7 @@ pub enum ScanError {
 /// # Errors
 /// [`ScanError`].
 pub fn log(text: &[u8]) -> Result<Scanned, ScanError> {
-    let mut lines = Lines {
-        rest: text,
-        end: 0,
-        number: 0,
-    };
+    let mut lines = lines(text);
     let meta = lines
         .next()
         .and_then(|(line, _)| header(line))
@@ -130,6 +135,15 @@ fn ends_turn(line: &[u8]) -> bool {
 }
 
 /// The complete lines of a text, with their numbers from 1; what follows the last line feed is no line.
+pub(crate) fn lines(text: &[u8]) -> Lines<'_> {
+    Lines {
+        rest: text,
+        end: 0,
+        number: 0,
+    }
+}
+
+/// See [`lines`].
 pub(crate) struct Lines<'a> {
     rest: &'a [u8],
     /// Where the last line given ended, its line feed included.

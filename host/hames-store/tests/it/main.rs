@@ -1,0 +1,12 @@
+//! Do the stores keep what the port promises, on real files?
+
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+mod jsonl;
+#[cfg(test)]
+mod kit;
+#[cfg(test)]
+mod sqlite;
+#[cfg(test)]
+mod storage_cases;
