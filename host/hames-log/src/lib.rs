@@ -10,6 +10,7 @@ pub mod error;
 pub mod grammar;
 pub mod header;
 mod log;
+pub mod meter;
 pub mod project;
 pub mod repair;
 pub mod seed;
