@@ -30,12 +30,6 @@ pub enum ConfigError {
     /// The client can't be built.
     #[error("the HTTP client can't be built")]
     Client(#[from] reqwest::Error),
-    /// A routes table that contradicts itself (R-LLM-1).
-    #[error("an adapter needs at least one route, and no route may be without a name")]
-    NoRoute,
-    /// A route that two adapters claim (R-LLM-1).
-    #[error("the route `{0}` is taken already; name each route once")]
-    RouteTaken(String),
     /// A file of answers or records that can't be read as such.
     #[error("{what} can't be read: {problem}")]
     Script {

@@ -35,8 +35,6 @@ pub mod code {
     pub const MALFORMED_RESPONSE: &str = "MALFORMED_RESPONSE";
     /// The provider refused to answer for its policy's sake.
     pub const CONTENT_FILTER: &str = "CONTENT_FILTER";
-    /// No adapter serves the route.
-    pub const NO_ADAPTER: &str = "NO_ADAPTER";
 }
 
 /// A failure of `code`.

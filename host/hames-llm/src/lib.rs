@@ -20,7 +20,6 @@ pub mod key;
 pub mod limits;
 mod names;
 pub mod replay;
-pub mod routes;
 pub mod scripted;
 pub mod sse;
 mod status;

@@ -1,10 +1,12 @@
 //! Does the wire adapter say and hear what the reference's did? (part 15)
 
 mod expect;
+pub mod meter;
 pub mod server;
 pub mod wire;
 
 use anyhow::Context;
+use hames_agent::router::failure_of;
 use hames_types::fault::Fault;
 use hames_types::json::{Json, JsonMap};
 
@@ -279,8 +281,8 @@ fn with_clamped_usage(chunks: &Json) -> Json {
     clamped
 }
 
-fn failure_json(failure: Option<&Fault>) -> Json {
-    let failure = failure.and_then(Fault::failure);
+fn failure_json(fault: Option<&Fault>) -> Json {
+    let failure = fault.map(failure_of);
     failure
         .and_then(|failure| serde_json::to_value(failure).ok())
         .unwrap_or_default()
@@ -308,20 +310,4 @@ pub fn retry(_: &Case<'_>) -> anyhow::Result<Outcome> {
 /// None: it waits.
 pub fn retry_config(_: &Case<'_>) -> anyhow::Result<Outcome> {
     Ok(Outcome::Waiting("the retry policy"))
-}
-
-/// A token meter over a log.
-///
-/// # Errors
-/// None: it waits.
-pub fn meter(_: &Case<'_>) -> anyhow::Result<Outcome> {
-    Ok(Outcome::Waiting("the token meter"))
-}
-
-/// The price of one message.
-///
-/// # Errors
-/// None: it waits.
-pub fn meter_messages(_: &Case<'_>) -> anyhow::Result<Outcome> {
-    Ok(Outcome::Waiting("the token meter"))
 }

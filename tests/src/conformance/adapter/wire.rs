@@ -5,17 +5,19 @@ use std::time::Duration;
 
 use anyhow::Context;
 use futures_util::StreamExt;
+use hames_agent::listeners::Listeners;
+use hames_agent::router::Router;
 use hames_llm::chat::{Chat, ChatConfig, dialect};
 use hames_llm::http::{Http, HttpSettings, UserAgent};
 use hames_llm::key::{KeySource, Secret};
 use hames_llm::limits::Limits;
-use hames_llm::routes::Routes;
 use hames_types::fault::Fault;
 use hames_types::id::ProviderId;
 use hames_types::json::{FromJson, Json};
 use hames_types::message::History;
 use hames_types::port::clock::FixedClock;
 use hames_types::port::llm::Llm;
+use hames_types::port::seam::StreamAsk;
 use hames_types::request::{CallConfig, Purpose, Request, ToolSchema};
 use hames_types::signal::{Signal, SignalReason, Trigger};
 use tokio::task::JoinSet;
@@ -74,7 +76,7 @@ fn base_url(config: &Json, server: &Server) -> String {
 }
 
 /// The recorded route, as an operator would configure it.
-fn route(config: &Json, base_url: String, now_ms: u64) -> anyhow::Result<Routes> {
+fn route(config: &Json, base_url: String, now_ms: u64) -> anyhow::Result<Router> {
     let text = |key: &str| config.get(key).and_then(Json::as_str);
     let mut limits = Limits::default();
     if let Some(idle_ms) = config.get("streamIdleTimeoutMs").and_then(Json::as_u64) {
@@ -97,10 +99,10 @@ fn route(config: &Json, base_url: String, now_ms: u64) -> anyhow::Result<Routes>
             KeySource::Value(Secret::new(text("apiKey").unwrap_or("test-key"))),
         )
     };
-    let mut routes = Routes::new();
+    let router = Router::new();
     let adapter: Arc<dyn Llm> = Arc::new(Chat::new(chat, http)?);
-    routes.add(&[ProviderId::new("deepseek")], &adapter)?;
-    Ok(routes)
+    router.register(&[ProviderId::new("deepseek")], adapter)?;
+    Ok(router)
 }
 
 /// The request an options object describes.
@@ -132,7 +134,7 @@ fn without_call_fields(options: &Json) -> Json {
 type Consumed = (Vec<Json>, Option<Fault>, bool);
 
 /// Reads the stream as the recorded consumer did.
-async fn consume(model: &Routes, request: Request, consumer: &Json) -> anyhow::Result<Consumed> {
+async fn consume(model: &Router, request: Request, consumer: &Json) -> anyhow::Result<Consumed> {
     let number = |key: &str| consumer.get(key).and_then(Json::as_u64);
     let (trigger, cancelled) = (Trigger::new(), SignalReason::Withdrawn);
     if consumer.get("before") == Some(&Json::Bool(true)) {
@@ -147,7 +149,13 @@ async fn consume(model: &Routes, request: Request, consumer: &Json) -> anyhow::R
             trigger.raise(cancelled);
         });
     }
-    let mut stream = model.stream(request, signal);
+    let ask = StreamAsk {
+        request,
+        from_loop: false,
+        signal,
+    };
+    let listeners = Listeners::default();
+    let mut stream = model.stream(&listeners, ask).await?.stream;
     let (mut chunks, mut failure, mut stopped) = (Vec::new(), None, false);
     while let Some(item) = stream.next().await {
         match item {
