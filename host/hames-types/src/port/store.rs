@@ -91,6 +91,10 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError::NotFound`], [`StoreError::Io`].
     async fn delete(&self, id: &SessionId) -> Result<(), StoreError>;
+
+    /// Works off what was handed over, then lets go of files and threads. Later calls are refused with
+    /// [`StoreError::Closed`].
+    async fn close(&self);
 }
 
 /// Gives a stored session to whoever makes it live again, and from then on keeps it durable.
