@@ -59,13 +59,6 @@ impl<B: Backend> Home<B> {
         }
     }
 
-    /// Works off what was handed over, then lets go of files and threads. Later calls are refused with
-    /// [`StoreError::Closed`].
-    pub async fn close(&self) {
-        self.writer.close().await;
-        self.reader.close().await;
-    }
-
     /// Stores a readable log as a new session; payloads keep their text. Gives its header.
     ///
     /// # Errors
@@ -173,6 +166,11 @@ impl<B: Backend> Store for Home<B> {
     async fn delete(&self, id: &SessionId) -> Result<(), StoreError> {
         let id = id.clone();
         self.writer.run(move |backend| backend.delete(&id)).await
+    }
+
+    async fn close(&self) {
+        self.writer.close().await;
+        self.reader.close().await;
     }
 }
 

@@ -7,6 +7,8 @@ mod jsonl;
 #[cfg(test)]
 mod kit;
 #[cfg(test)]
+mod persistence;
+#[cfg(test)]
 mod sqlite;
 #[cfg(test)]
 mod storage_cases;
