@@ -18,6 +18,7 @@ pub mod present;
 pub mod prompt;
 pub mod repeat;
 mod request;
+pub mod retry;
 pub mod router;
 pub mod schema;
 pub mod scope;

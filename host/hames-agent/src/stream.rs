@@ -44,6 +44,10 @@ pub(crate) async fn run(turn: &mut Turn<'_>, request: Request) -> Result<Answer,
     if let (_, finish, _) = assembler.ending()
         && let Some(failure) = finish.failure()
     {
+        // Facts that break their own rules are no failure a policy could decide on.
+        failure
+            .validate()
+            .map_err(|fault| Fault::plain(format!("the adapter's failure is none: {fault}")))?;
         // In band and thrown are the same failure (R-STRM-3).
         let facts = failure_of(&Fault::llm(failure.clone()));
         return Err(Halt::Request(Fault::llm(failure.clone()), Box::new(facts)));
