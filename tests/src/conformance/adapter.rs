@@ -2,6 +2,7 @@
 
 mod expect;
 pub mod meter;
+pub mod retry;
 pub mod server;
 pub mod wire;
 
@@ -294,20 +295,4 @@ fn wrong_count(expected: u64, got: usize) -> Outcome {
         expected: expected.to_string(),
         got: got.to_string(),
     })
-}
-
-/// A retry policy under a loop.
-///
-/// # Errors
-/// None: it waits.
-pub fn retry(_: &Case<'_>) -> anyhow::Result<Outcome> {
-    Ok(Outcome::Waiting("the retry policy"))
-}
-
-/// A retry policy's configuration.
-///
-/// # Errors
-/// None: it waits.
-pub fn retry_config(_: &Case<'_>) -> anyhow::Result<Outcome> {
-    Ok(Outcome::Waiting("the retry policy"))
 }
