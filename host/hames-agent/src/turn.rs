@@ -157,7 +157,7 @@ impl Turn<'_> {
                     reason: reason.clone(),
                     extra: Extra::NONE,
                 };
-                self.log(EventBody::PromptBlocked(blocked))?;
+                self.log(EventBody::PromptBlocked(Box::new(blocked)))?;
                 Ok(TurnEndReason::Rejected(RejectedEnd {
                     reason,
                     extra: Extra::NONE,

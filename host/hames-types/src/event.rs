@@ -301,6 +301,7 @@ macro_rules! event_body {
     };
 }
 
+// A log is mostly text deltas, so no arm may be larger than theirs: what is rarer and larger is boxed.
 event_body! {
     /// A turn opens.
     TurnStart(TurnStart) = "turn/start",
@@ -313,9 +314,9 @@ event_body! {
     /// A prompt.
     UserMessage(UserMessage) = "user/message",
     /// A refused prompt.
-    PromptBlocked(PromptBlocked) = "prompt/blocked",
+    PromptBlocked(Box<PromptBlocked>) = "prompt/blocked",
     /// Context.
-    ContextMessage(ContextMessage) = "context/message",
+    ContextMessage(Box<ContextMessage>) = "context/message",
     /// A piece of a stream.
     AssistantChunk(AssistantChunk) = "assistant/chunk",
     /// What the model said.

@@ -225,10 +225,10 @@ pub(crate) fn context_draft(context: HookContext) -> Draft {
         meta,
         ..
     } = context;
-    Draft::message(EventBody::ContextMessage(ContextMessage {
+    Draft::message(EventBody::ContextMessage(Box::new(ContextMessage {
         content,
         source,
         meta,
         extra: Extra::NONE,
-    }))
+    })))
 }
