@@ -34,7 +34,7 @@ fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
 }
 
 /// The Rust files of the repository with their texts.
-pub(crate) fn sources() -> Vec<(String, String)> {
+fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
     for folder in SOURCES {
         files(&root().join(folder), "rs", &mut found);

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 mod files;
 mod layers;
 mod root;
-mod rules;
 
 /// The repository's root.
 fn root() -> PathBuf {
