@@ -34,7 +34,7 @@ fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
 }
 
 /// The Rust files of the repository with their texts.
-fn sources() -> Vec<(String, String)> {
+pub(crate) fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
     for folder in SOURCES {
         files(&root().join(folder), "rs", &mut found);

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 mod files;
 mod layers;
 mod root;
+mod rules;
 
 /// The repository's root.
 fn root() -> PathBuf {
