@@ -1,5 +1,8 @@
 //! One agent's scope while it lives: what is registered through it ends with it.
 
+#[cfg(test)]
+mod tests;
+
 use hames_types::fault::Fault;
 use hames_types::scope::ScopeKey;
 use parking_lot::RwLock;

@@ -1,6 +1,7 @@
 //! The registry and the pipeline, driven through tools and listeners made of closures.
 
 mod pipeline;
+mod policy;
 mod registry;
 mod timeout;
 
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use hames_types::content::Content;
-use hames_types::decision::HookContext;
+use hames_types::decision::{HookContext, PostToolDecision, PreToolDecision};
 use hames_types::fault::Fault;
 use hames_types::id::{CallId, SessionId};
 use hames_types::json::{Extra, FromJson, Json, JsonMap};
@@ -243,4 +244,41 @@ pub(super) fn raised() -> Signal {
     let trigger = Trigger::new();
     cancel(&trigger);
     trigger.signal()
+}
+
+pub(super) fn ok() -> Scripted {
+    tool_with("t", |_, _| async { Ok(ToolOutput::text("done")) })
+}
+
+pub(super) fn deferring(result: Result<ToolOutput, Fault>) -> Scripted {
+    tool_with("t", move |_, run| {
+        run.defer(context("deferred"));
+        let result = result.clone();
+        async move { result }
+    })
+}
+
+/// Answers pre-execute with a decision.
+pub(super) fn pre(bench: &Bench, answer: Json) {
+    let answer: PreToolDecision = decision(answer);
+    bench.on::<PreExecute>(listener::<PreExecute, _>(move |_, _| {
+        let answer = answer.clone();
+        Box::pin(async move { Ok(answer) })
+    }));
+}
+
+pub(super) fn post(bench: &Bench, answer: Json) {
+    let answer: PostToolDecision = decision(answer);
+    bench.on::<PostExecute>(listener::<PostExecute, _>(move |_, _| {
+        let answer = answer.clone();
+        Box::pin(async move { Ok(answer) })
+    }));
+}
+
+pub(super) fn block(text: &str) -> Json {
+    json!([{"type": "text", "text": text}])
+}
+
+pub(super) fn added(text: &str) -> Json {
+    json!([{"content": block(text), "source": {"kind": "plugin", "plugin": "p"}}])
 }
