@@ -1,6 +1,9 @@
 //! How much memory does an event cost in a live session's log? A binary of its own, since it counts every allocation.
 
-#![expect(clippy::panic, reason = "a test says what is wrong by stopping, its helpers too")]
+#![expect(
+    clippy::panic,
+    reason = "a test says what is wrong by stopping, its helpers too"
+)]
 
 use std::sync::Arc;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use hames_log::Place;
 use hames_types::content::{Content, ContentBlock};
 use hames_types::fault::Fault;
@@ -397,4 +398,67 @@ async fn r_schema_4_a_tool_with_a_schema_of_its_own_gets_what_the_model_wrote() 
     ] {
         assert_eq!(shown(&bench.call_with("t", arguments).await), seen);
     }
+}
+
+#[tokio::test]
+async fn a_call_dropped_at_any_point_leaves_nothing_running() {
+    // Every phase waits a few times, so that there are many points to be dropped at.
+    let running = Arc::new(());
+    let waits = |running: &Arc<()>| {
+        let alive = Arc::clone(running);
+        async move {
+            let _alive = alive;
+            for _ in 0..3 {
+                tokio::task::yield_now().await;
+            }
+        }
+    };
+    let in_body = Arc::clone(&running);
+    let bench = Bench::with(tool_with("t", move |_, _| {
+        let waiting = waits(&in_body);
+        async move {
+            waiting.await;
+            Ok(ToolOutput::text("done"))
+        }
+    }));
+    let (pre, around, post) = (running.clone(), running.clone(), running.clone());
+    bench.on::<PreExecute>(listener::<PreExecute, _>(move |_, next| {
+        let waiting = waits(&pre);
+        Box::pin(async move {
+            waiting.await;
+            next.run().await
+        })
+    }));
+    bench.on::<Execute>(listener::<Execute, _>(move |_, next| {
+        let waiting = waits(&around);
+        Box::pin(async move {
+            waiting.await;
+            next.run().await
+        })
+    }));
+    bench.on::<PostExecute>(listener::<PostExecute, _>(move |_, next| {
+        let waiting = waits(&post);
+        Box::pin(async move {
+            waiting.await;
+            next.run().await
+        })
+    }));
+    let held = Arc::strong_count(&running);
+    for polls in 0..100 {
+        let mut call = Box::pin(bench.call("t"));
+        let done = (0..polls).any(|_| call.as_mut().now_or_never().is_some());
+        drop(call);
+        assert_eq!(Arc::strong_count(&running), held, "dropped after {polls} polls");
+        let told = std::mem::take(&mut *bench.told.lock()).len();
+        assert_eq!(
+            told,
+            usize::from(done),
+            "told once, and only of a call that ended"
+        );
+        if done {
+            assert!(polls > 9, "the phases wait at least nine times, not {polls}");
+            return;
+        }
+    }
+    panic!("a call that waits a dozen times has ended by now");
 }
