@@ -1,5 +1,7 @@
 //! The live agents of a process: how one starts, who vetoes it, and in which order it ends (R-LIFE).
 
+mod configured;
+
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -22,6 +24,8 @@ use crate::error::StartError;
 use crate::initiator;
 use crate::scope::Scope;
 use crate::services::Services;
+
+pub use configured::{AgentConfig, AgentConfigError, ConfiguredSession};
 
 /// Composes an agent before anybody is told of it: registers what concerns it alone. It never drives (R-LIFE-3).
 pub type Setup =
@@ -175,6 +179,7 @@ impl Agents {
             agent.begin_disposal();
             agent.driver_done();
             self.end_scope(&agent);
+            agent.gone();
             return Err(error);
         }
         let agents = Arc::clone(self);
@@ -228,7 +233,6 @@ impl Agents {
             .announce(session)
             .map_err(StartError::from)
             .and_then(|()| {
-                agent.state.lock().status.published = true;
                 let notice = AgentCreated { agent: id.clone() };
                 self.services
                     .listeners
@@ -245,6 +249,7 @@ impl Agents {
             self.services.sessions.detach(session);
             return Err(error);
         }
+        agent.state.lock().status.published = true;
         let start = || SessionStart {
             agent: id.clone(),
             source,

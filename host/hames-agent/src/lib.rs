@@ -29,7 +29,7 @@ pub mod tools;
 mod turn;
 
 pub use agent::{Agent, AgentOptions, InjectOptions, SendOptions};
-pub use agents::{Agents, Life, Setup, StartOptions};
+pub use agents::{AgentConfig, AgentConfigError, Agents, ConfiguredSession, Life, Setup, StartOptions};
 pub use error::{StartError, VerbError};
 pub use layers::{EntryId, OnChange};
 pub use limits::Limits;

@@ -302,7 +302,6 @@ async fn goes_on(turn: &Turn<'_>, progress: &mut Progress, wanted: bool) -> Resu
         state.inbox.steering.clear();
         return Ok(false);
     }
-    more |= !turn.agent.state.lock().inbox.steering.is_empty();
     Ok(more)
 }
 

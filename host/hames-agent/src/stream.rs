@@ -12,7 +12,7 @@ use hames_types::event::{AssistantChunk, AssistantMessage, EventBody};
 use hames_types::failure::LlmFailure;
 use hames_types::fault::Fault;
 use hames_types::id::Seq;
-use hames_types::json::{Extra, FromJson, Json};
+use hames_types::json::{Extra, Json};
 use hames_types::message::{Message, Provenance};
 use hames_types::port::seam::{StepResult, StepResultAsk, StreamAsk};
 use hames_types::request::{CallConfig, Request};
@@ -180,10 +180,6 @@ async fn reviewed(turn: &Turn<'_>, assembled: &Assembled, config: &CallConfig) -
             });
     let message = decided.await?;
     turn.checkpoint()?;
-    message
-        .content
-        .check_lossless()
-        .map_err(|fault| Fault::plain(fault.to_string()))?;
     if assembled.content != message.content
         && let Err(twins) = refuse_twin_calls(&message.content)
     {

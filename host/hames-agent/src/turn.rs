@@ -216,6 +216,9 @@ impl Turn<'_> {
             }
         }
         let (reason, error) = self.classify(outcome);
+        if let Some(error) = error {
+            self.agent.report(self.no, self.step, error, None);
+        }
         // From here on a cancellation finds nothing to interrupt (R-CANC-4).
         self.agent.state.lock().owner = None;
         let end = EventBody::TurnEnd(TurnEnd {
@@ -225,9 +228,6 @@ impl Turn<'_> {
         });
         if let Err(error) = session.append(Draft::log_only(end)) {
             tracing::error!(error = %error, "a turn could not be closed");
-        }
-        if let Some(error) = error {
-            self.agent.report(self.no, self.step, error, None);
         }
         if let Err(error) = self.agent.services.sessions.flush(session).await {
             self.agent.report(self.no, self.step, flush_fault(error), None);

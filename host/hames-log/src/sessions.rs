@@ -313,9 +313,6 @@ impl Sessions {
         body: EventBody,
         trigger: TurnTrigger,
     ) -> Result<Arc<Event>, OutOfBandError> {
-        if EventBody::KINDS.contains(&body.kind()) {
-            return Err(OutOfBandError::CoreKind(body.kind().into()));
-        }
         {
             let mut life = session.life.lock();
             if life.out_of_band {
@@ -330,7 +327,7 @@ impl Sessions {
         };
         let (appended, own_turn) = session.exclusively(|session| {
             if session.open_turn().is_some() {
-                return Ok((session.append(Draft::log_only(body)), false));
+                return Ok((append_foreign(session, body), false));
             }
             let turn = session.next_turn();
             let start = TurnStart {
@@ -339,7 +336,7 @@ impl Sessions {
                 extra: Extra::NONE,
             };
             session.append(Draft::log_only(EventBody::TurnStart(start)))?;
-            let appended = session.append(Draft::log_only(body));
+            let appended = append_foreign(session, body);
             let reason = TurnEndReason::Completed(Plain::NEW);
             let end = EventBody::TurnEnd(TurnEnd {
                 turn,
@@ -347,7 +344,10 @@ impl Sessions {
                 extra: Extra::NONE,
             });
             let ended = session.append(Draft::log_only(end));
-            Ok::<_, OutOfBandError>((appended.and_then(|event| ended.map(|_| event)), true))
+            Ok::<_, OutOfBandError>((
+                appended.and_then(|event| ended.map(|_| event).map_err(OutOfBandError::from)),
+                true,
+            ))
         })?;
         let flushed = if own_turn {
             self.flush(session).await
@@ -358,6 +358,14 @@ impl Sessions {
         flushed?;
         Ok(event)
     }
+}
+
+/// Appends an event that isn't the loop's (R-OOB-1).
+fn append_foreign(session: &Session, body: EventBody) -> Result<Arc<Event>, OutOfBandError> {
+    if EventBody::KINDS.contains(&body.kind()) {
+        return Err(OutOfBandError::CoreKind(body.kind().into()));
+    }
+    Ok(session.append(Draft::log_only(body))?)
 }
 
 /// Marks an out-of-band append as over, however it ended.

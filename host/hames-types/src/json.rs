@@ -291,6 +291,14 @@ impl Extra {
         Self((!fields.is_empty()).then(|| Box::new(fields)))
     }
 
+    /// The same with one more field, for a field that a record passes on without having it itself.
+    #[must_use]
+    pub fn with(self, key: &str, value: Json) -> Self {
+        let mut fields = self.0.unwrap_or_default();
+        fields.insert(key.to_owned(), value);
+        Self(Some(fields))
+    }
+
     /// Whether nothing unknown came along.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -1,12 +1,71 @@
-//! Does the loop do what the reference's did? (parts 1 to 7)
+//! Does the loop do what the reference's did? (parts 1 to 7 of the format)
+//!
+//! ```text
+//! script ──► World (agents, scripted adapters, tools, listeners) ──► ops in order ──► snapshot ──► comparison
+//! ```
+//!
+//! Time is tokio's paused clock on one thread: it moves only when nothing else can run.
 
-use super::case::Case;
+mod adapter;
+mod approval;
+mod deviations;
+mod fault;
+mod listener;
+mod observer;
+mod ops;
+mod snapshot;
+mod tool;
+mod world;
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use hames_types::json::Json;
+
+use self::world::World;
+use super::case::{Case, Mode};
 use super::outcome::Outcome;
 
 /// One scripted scenario, from start to idle.
 ///
 /// # Errors
-/// None: it waits.
-pub fn run(_: &Case<'_>) -> anyhow::Result<Outcome> {
-    Ok(Outcome::Waiting("the agent loop"))
+/// If the scenario can't be run at all.
+pub fn run(case: &Case<'_>) -> anyhow::Result<Outcome> {
+    match case.mode {
+        Mode::Native => {}
+        Mode::Tools => return Ok(Outcome::Waiting("tools in the sandbox")),
+        Mode::Listeners => return Ok(Outcome::Waiting("listeners in the sandbox")),
+    }
+    let script = case.field("script");
+    if script.get("persistence").is_some_and(|store| !store.is_null()) {
+        return Ok(Outcome::Waiting("the stores"));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .context("building the runtime")?;
+    let shown = runtime.block_on(play(script))?;
+    Ok(match snapshot::compare(case, &shown) {
+        Outcome::Failed(difference) => match deviations::of(script, &shown) {
+            Some(rule) => Outcome::Deviating(rule),
+            None => Outcome::Failed(difference),
+        },
+        Outcome::Passed => Outcome::Passed,
+        Outcome::Waiting(part) => Outcome::Waiting(part),
+        Outcome::Deviating(rule) => Outcome::Deviating(rule),
+    })
+}
+
+async fn play(script: &Json) -> anyhow::Result<Json> {
+    let world = World::new(script)?;
+    world.open().await;
+    let actions = script
+        .get("actions")
+        .cloned()
+        .unwrap_or_else(|| Json::Array(Vec::new()));
+    // The driver's own list never propagates.
+    drop(ops::run(Arc::clone(&world), actions).await);
+    world.quiesce().await;
+    snapshot::take(&world)
 }

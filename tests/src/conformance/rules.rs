@@ -83,3 +83,15 @@ pub static TYPED_CODES: Rule = Rule {
     id: "retry: codes",
     what: "a code that isn't text is refused on every way in",
 };
+
+/// Two calls under one id make their results ambiguous.
+pub static TWIN_CALLS: Rule = Rule {
+    id: "A-11",
+    what: "an answer that calls two tools under one id is a failed model call, `MALFORMED_RESPONSE`",
+};
+
+/// What an adapter may emit is typed.
+pub static TYPED_CHUNKS: Rule = Rule {
+    id: "typed chunks",
+    what: "an adapter can't emit a chunk whose fields aren't of their types; the scripted one fails its call instead",
+};

@@ -114,6 +114,10 @@ impl Agent {
 
     pub(crate) fn inject_context(self: &Arc<Self>, context: HookContext) -> Result<(), VerbError> {
         // The log says whether a turn is open, not the status (R-INJ-1); nobody may open or close one meanwhile.
+        let context = HookContext {
+            placement: None,
+            ..context
+        };
         let own_turn = self.session().exclusively(|session| {
             if session.open_turn().is_none() {
                 return self.inject_idle(context).map(Some);
@@ -217,18 +221,23 @@ fn lossless(what: &'static str, checked: Result<(), NotLossless>) -> Result<(), 
     checked.map_err(|fault| VerbError::NotLossless { what, fault })
 }
 
-/// A context as an event at the history's tail.
+/// A context as an event at the history's tail. A placement that nothing was left to bake into is kept as it came.
 pub(crate) fn context_draft(context: HookContext) -> Draft {
     let HookContext {
         content,
         source,
         meta,
-        ..
+        placement,
+        extra,
     } = context;
+    let extra = match placement {
+        Some(placement) => extra.with("placement", placement.as_str().into()),
+        None => extra,
+    };
     Draft::message(EventBody::ContextMessage(Box::new(ContextMessage {
         content,
         source,
         meta,
-        extra: Extra::NONE,
+        extra,
     })))
 }

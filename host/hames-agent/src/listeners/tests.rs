@@ -11,7 +11,9 @@ use hames_types::id::{CallId, SessionId, StepNo, TurnNo};
 use hames_types::json::Json;
 use hames_types::port::listener::{Consult, Decide, Next, Notice, Observe, Seam};
 use hames_types::port::notice::{AgentCreated, ConfigStartFailed, StatusChanged};
-use hames_types::port::seam::{Execute, ExecuteAsk, PreExecute, PreStep, StepAsk, TurnAsk, TurnStop};
+use hames_types::port::seam::{
+    Execute, ExecuteAsk, PreExecute, PreExecuteAsk, PreStep, StepAsk, TurnAsk, TurnStop,
+};
 use hames_types::scope::ScopeKey;
 use hames_types::signal::{Signal, SignalReason, Trigger};
 use hames_types::tool::{ToolCall, ToolOutcome, ToolOutput};
@@ -50,7 +52,7 @@ impl Scripted {
 
 #[async_trait]
 impl Decide<PreExecute> for Scripted {
-    async fn decide(&self, _: &ToolCall, next: Next<'_, PreExecute>) -> Result<PreToolDecision, Fault> {
+    async fn decide(&self, _: &PreExecuteAsk, next: Next<'_, PreExecute>) -> Result<PreToolDecision, Fault> {
         self.trace.lock().push(format!("{} in", self.name));
         tokio::task::yield_now().await;
         let answer = match &self.act {
@@ -80,9 +82,16 @@ fn call() -> ToolCall {
     }
 }
 
+fn question() -> PreExecuteAsk {
+    PreExecuteAsk {
+        call: call(),
+        signal: Signal::never(),
+    }
+}
+
 async fn pre_execute(listeners: &Listeners, carrier: Option<ScopeKey>) -> Result<PreToolDecision, Fault> {
     listeners
-        .decide::<PreExecute, _, _>(carrier, &call(), |_| async { Ok(PreToolDecision::ALLOW) })
+        .decide::<PreExecute, _, _>(carrier, &question(), |_| async { Ok(PreToolDecision::ALLOW) })
         .await
 }
 
@@ -110,7 +119,7 @@ async fn r_disp_7_an_answer_without_delegating_keeps_everyone_inside_out() {
     let ran = AtomicUsize::new(0);
 
     let answer = listeners
-        .decide::<PreExecute, _, _>(None, &call(), |_| async {
+        .decide::<PreExecute, _, _>(None, &question(), |_| async {
             ran.fetch_add(1, Ordering::Relaxed);
             Ok(PreToolDecision::ALLOW)
         })
@@ -170,7 +179,7 @@ struct Breeder {
 
 #[async_trait]
 impl Decide<PreExecute> for Breeder {
-    async fn decide(&self, _: &ToolCall, next: Next<'_, PreExecute>) -> Result<PreToolDecision, Fault> {
+    async fn decide(&self, _: &PreExecuteAsk, next: Next<'_, PreExecute>) -> Result<PreToolDecision, Fault> {
         let late = Scripted::new("late", &self.trace, Act::Deny);
         self.listeners.add::<PreExecute>(None, Place::Last, late);
         next.run().await
@@ -255,7 +264,7 @@ impl Drop for Inside<'_> {
 
 #[async_trait]
 impl Decide<PreExecute> for Waits {
-    async fn decide(&self, _: &ToolCall, next: Next<'_, PreExecute>) -> Result<PreToolDecision, Fault> {
+    async fn decide(&self, _: &PreExecuteAsk, next: Next<'_, PreExecute>) -> Result<PreToolDecision, Fault> {
         self.0.fetch_add(1, Ordering::Relaxed);
         let _inside = Inside(&self.0);
         next.run().await
@@ -268,9 +277,9 @@ async fn dropping_a_dispatch_drops_everyone_in_it() {
     for _ in 0..3 {
         listeners.add::<PreExecute>(None, Place::Last, Arc::new(Waits(Arc::clone(&inside))));
     }
-    let call = call();
+    let question = question();
     let mut dispatch =
-        Box::pin(listeners.decide::<PreExecute, _, _>(None, &call, |_| std::future::pending()));
+        Box::pin(listeners.decide::<PreExecute, _, _>(None, &question, |_| std::future::pending()));
 
     assert!(dispatch.as_mut().now_or_never().is_none());
     assert_eq!(inside.load(Ordering::Relaxed), 3);

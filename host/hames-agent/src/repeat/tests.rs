@@ -45,7 +45,11 @@ impl Bench {
             at: None,
             parent: None,
         };
-        let ask = PostExecuteAsk { call, outcome };
+        let ask = PostExecuteAsk {
+            call,
+            outcome,
+            signal: Signal::never(),
+        };
         self.listeners
             .decide::<PostExecute, _, _>(None, &ask, |_| async { Ok(PostToolDecision::ACCEPT) })
             .await

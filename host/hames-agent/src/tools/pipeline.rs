@@ -4,14 +4,18 @@
 //! approval, guards), [`Tools::dispatch`] runs the body with its wrappers, [`Tools::finish`] lets policy see the
 //! result and tells the observers.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures_util::FutureExt;
 use hames_types::decision::{ApprovalOutcome, PostToolDecision, PreToolDecision, Question};
 use hames_types::fault::Fault;
 use hames_types::json::{Json, JsonMap, check_lossless};
 use hames_types::port::notice::ToolResultReady;
-use hames_types::port::seam::{ApprovalAsk, Execute, ExecuteAsk, PostExecute, PostExecuteAsk, PreExecute};
+use hames_types::port::seam::{
+    ApprovalAsk, Execute, ExecuteAsk, PostExecute, PostExecuteAsk, PreExecute, PreExecuteAsk,
+};
 use hames_types::port::tool::{Tool, ToolRun};
 use hames_types::scope::ScopeKey;
 use hames_types::signal::Signal;
@@ -119,13 +123,7 @@ impl Tools {
 
     async fn admit(&self, ReadyCall { call, caller }: &ReadyCall) -> Result<(), Box<Stop>> {
         let fails = |fault: Fault| Stop::finally(failed(&fault));
-        let decision = self
-            .listeners
-            .decide::<PreExecute, _, _>(caller.scope, call, |_| {
-                std::future::ready(Ok(PreToolDecision::ALLOW))
-            })
-            .await
-            .map_err(fails)?;
+        let decision = self.ask_policy(call, caller).await.map_err(fails)?;
         match decision {
             PreToolDecision::Allow(_) => {}
             PreToolDecision::Deny(denial) => return Err(Stop::refused(denied(&denial.reason))),
@@ -138,6 +136,20 @@ impl Tools {
             return Err(Stop::refused(aborted_before_dispatch()));
         }
         Ok(())
+    }
+
+    async fn ask_policy(&self, call: &ToolCall, caller: &Caller) -> Result<PreToolDecision, Fault> {
+        if !self.listeners.any::<PreExecute>() {
+            return Ok(PreToolDecision::ALLOW);
+        }
+        let ask = PreExecuteAsk {
+            call: call.clone(),
+            signal: caller.signal.clone(),
+        };
+        let allow = |_| std::future::ready(Ok(PreToolDecision::ALLOW));
+        self.listeners
+            .decide::<PreExecute, _, _>(caller.scope, &ask, allow)
+            .await
     }
 
     async fn ask(&self, call: &ToolCall, caller: &Caller, question: Question) -> Result<(), Box<Stop>> {
@@ -266,6 +278,7 @@ impl Tools {
             let ask = PostExecuteAsk {
                 call: call.clone(),
                 outcome,
+                signal: caller.signal.clone(),
             };
             let decision = self
                 .listeners
@@ -295,7 +308,9 @@ impl Tools {
 
 async fn execute(tool: &dyn Tool, call: &ToolCall, signal: Signal) -> ToolOutcome {
     let run = ToolRun::new(signal);
-    let result = tool.execute(call, &run).await;
+    // A body that panics costs its call; the other bodies of the batch go on.
+    let result = AssertUnwindSafe(tool.execute(call, &run)).catch_unwind().await;
+    let result = result.unwrap_or_else(|panic| Err(crate::turn::panic_fault(&*panic)));
     let mut contexts = run.take_contexts();
     match result {
         Ok(_) if run.signal.is_raised() => ToolOutcome {

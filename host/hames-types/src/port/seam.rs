@@ -49,7 +49,7 @@ seams! {
     /// The assembled message before it is logged. Default: itself. Error: an empty message is logged, the turn fails.
     StepResult("agent/step-result"): StepResultAsk => Message, pass ();
     /// May this call run? Default: allow. Error: an error result.
-    PreExecute("tools/pre-execute"): ToolCall => PreToolDecision, pass ();
+    PreExecute("tools/pre-execute"): PreExecuteAsk => PreToolDecision, pass ();
     /// A person's answer to a question. Default: unavailable. Error: unavailable.
     Approval("approval/request"): ApprovalAsk => ApprovalOutcome, pass ();
     /// Around a tool's body. Default: the body. A listener may pass another signal. Error: an error result.
@@ -169,6 +169,15 @@ pub struct ExecuteAsk {
     pub signal: Signal,
 }
 
+/// Asked whether a call may run.
+#[derive(Debug, Clone)]
+pub struct PreExecuteAsk {
+    /// The call.
+    pub call: ToolCall,
+    /// The caller's signal.
+    pub signal: Signal,
+}
+
 /// Asked about a result.
 #[derive(Debug, Clone)]
 pub struct PostExecuteAsk {
@@ -176,6 +185,8 @@ pub struct PostExecuteAsk {
     pub call: ToolCall,
     /// What came of it.
     pub outcome: ToolOutcome,
+    /// The caller's signal; perhaps raised already.
+    pub signal: Signal,
 }
 
 /// Asked about a failed model call.

@@ -106,6 +106,12 @@ pub trait SessionLoader: Send + Sync {
     /// # Errors
     /// As [`Store::open`].
     async fn load_for_resume(&self, id: &SessionId) -> Result<StoredSession, StoreError>;
+
+    /// Whether the session is stored at all.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] and whatever else keeps the store from telling.
+    async fn is_stored(&self, id: &SessionId) -> Result<bool, StoreError>;
 }
 
 /// What can go wrong in a store, by what the caller can do about it.

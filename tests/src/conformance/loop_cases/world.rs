@@ -1,0 +1,484 @@
+//! Everything a script acts in: the live context, and what outlives a restart of it.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use hames_agent::listeners::Listeners;
+use hames_agent::prompt::{PromptConfig, Prompts, Section, ToolOrder};
+use hames_agent::router::Router;
+use hames_agent::tools::{Restriction, ToolEntry, Tools};
+use hames_agent::{
+    Agent, AgentConfig, AgentOptions, Agents, ConfiguredSession, Limits, Services, Setup, StartOptions,
+};
+use hames_log::{Log, Session, SessionMeta, Sessions};
+use hames_types::fault::Fault;
+use hames_types::id::{ProviderId, SessionId};
+use hames_types::json::{FromJson, Json};
+use hames_types::port::clock::FixedClock;
+use hames_types::port::llm::Llm;
+use parking_lot::Mutex;
+use serde_json::json;
+use smol_str::SmolStr;
+use tokio::sync::watch;
+
+use super::adapter::ScriptAdapter;
+use super::approval::ScriptApprover;
+use super::tool::ScriptGuard;
+use super::{fault, listener, observer, ops, tool};
+
+/// How often the runner lets everything runnable go on before it takes it to be settled.
+const SETTLING_ROUNDS: usize = 400;
+
+/// What a script acts in.
+pub(super) struct World {
+    pub(super) main: String,
+    pub(super) script: Json,
+    record: Mutex<Record>,
+    context: Mutex<Option<Arc<Living>>>,
+    gates: Mutex<HashMap<String, watch::Sender<bool>>>,
+}
+
+/// What is recorded, and what goes on over a restart.
+#[derive(Default)]
+pub(super) struct Record {
+    pub(super) requests: Vec<Json>,
+    pub(super) live: Vec<Json>,
+    pub(super) op_errors: Vec<Json>,
+    pub(super) responses: Vec<VecDeque<Json>>,
+    counters: HashMap<String, usize>,
+    /// Every session that was live, in the order of its id.
+    pub(super) sessions: BTreeMap<SessionId, Arc<Session>>,
+    ending: Vec<Arc<Agent>>,
+    muted: bool,
+}
+
+/// One context: what a restart replaces.
+struct Living {
+    agents: Arc<Agents>,
+    tools: Mutex<HashMap<String, ToolEntry>>,
+}
+
+impl World {
+    pub(super) fn new(script: &Json) -> anyhow::Result<Arc<Self>> {
+        let main = script
+            .get("session")
+            .and_then(|session| session.get("id"))
+            .and_then(Json::as_str)
+            .unwrap_or("main")
+            .to_owned();
+        let mut record = Record::default();
+        for adapter in adapters(script) {
+            let responses = adapter
+                .get("responses")
+                .and_then(Json::as_array)
+                .cloned()
+                .unwrap_or_default();
+            record.responses.push(responses.into());
+        }
+        let world = Arc::new(Self {
+            main,
+            script: script.clone(),
+            record: Mutex::new(record),
+            context: Mutex::new(None),
+            gates: Mutex::default(),
+        });
+        world.compose()?;
+        Ok(world)
+    }
+
+    /// Builds a context and registers everything global.
+    fn compose(self: &Arc<Self>) -> anyhow::Result<()> {
+        let listeners = Arc::new(Listeners::new());
+        let tools = Arc::new(Tools::new(Arc::clone(&listeners)));
+        let services = Services {
+            sessions: Sessions::new(Arc::new(FixedClock(0))),
+            prompts: Arc::new(prompts(&self.script, &tools)?),
+            router: Arc::new(self.router()?),
+            limits: self.limits(),
+            listeners,
+            tools,
+        };
+        observer::record_all(self, &services);
+        let agents = Agents::new(services, None);
+        *self.context.lock() = Some(Arc::new(Living {
+            agents,
+            tools: Mutex::default(),
+        }));
+        for tool in list(&self.script, "tools") {
+            if tool.get("scope").and_then(Json::as_str) != Some("agent") {
+                self.register_tool(tool)?;
+            }
+        }
+        let agents = self.agents();
+        let services = agents.services();
+        for guard in list(&self.script, "guards") {
+            let text = |key: &str| guard.get(key).and_then(Json::as_str).unwrap_or_default();
+            let guard = ScriptGuard {
+                tool: text("tool").into(),
+                reason: text("reason").into(),
+            };
+            services.tools.guard(None, Arc::new(guard))?;
+        }
+        if let Some(answers) = self.script.get("approval").and_then(Json::as_array) {
+            let approver = ScriptApprover {
+                world: Arc::clone(self),
+                answers: answers.clone(),
+            };
+            services.tools.set_approver(Some(Arc::new(approver)));
+        }
+        listener::register(self, services, None)
+    }
+
+    fn router(self: &Arc<Self>) -> anyhow::Result<Router> {
+        let router = Router::new();
+        for (index, adapter) in adapters(&self.script).into_iter().enumerate() {
+            let providers: Vec<ProviderId> = list(&adapter, "providers")
+                .iter()
+                .filter_map(Json::as_str)
+                .map(ProviderId::new)
+                .collect();
+            let script: Arc<dyn Llm> = Arc::new(ScriptAdapter {
+                world: Arc::clone(self),
+                index,
+            });
+            router.register(&providers, script)?;
+        }
+        Ok(router)
+    }
+
+    fn limits(&self) -> Limits {
+        let cap = self.script.get("maxParallelToolCalls").and_then(Json::as_u64);
+        Limits {
+            max_parallel_tool_calls: cap.and_then(|cap| usize::try_from(cap).ok()).unwrap_or(10),
+            // The recording has no such cap.
+            max_forced_continuations: None,
+            check_requests: true,
+            ..Limits::STANDARD
+        }
+    }
+
+    /// Starts the configured agents, and the main one unless the script wants none.
+    pub(super) async fn open(self: &Arc<Self>) {
+        self.start_configured().await;
+        let session = self.script.get("session").cloned().unwrap_or_else(|| json!({}));
+        if session.get("create").and_then(Json::as_bool) == Some(false) {
+            return;
+        }
+        let mut op = json!({ "op": "createAgent", "id": self.main });
+        if let (Some(fields), Some(given)) = (op.as_object_mut(), session.as_object()) {
+            for key in ["meta", "seed"] {
+                if let Some(value) = given.get(key) {
+                    fields.insert(key.to_owned(), value.clone());
+                }
+            }
+        }
+        drop(ops::run(Arc::clone(self), json!([op])).await);
+    }
+
+    async fn start_configured(self: &Arc<Self>) {
+        let text = |config: &Json, key: &str| config.get(key).and_then(Json::as_str).map(str::to_owned);
+        let configured = list(&self.script, "configAgents")
+            .iter()
+            .map(|config| AgentConfig {
+                session: match (text(config, "sessionId"), text(config, "resumeSessionId")) {
+                    (Some(id), _) => ConfiguredSession::Exact(SessionId::new(id)),
+                    (None, Some(id)) => ConfiguredSession::Resume(SessionId::new(id)),
+                    (None, None) => {
+                        let label = text(config, "id").unwrap_or_default();
+                        ConfiguredSession::Fresh(SessionId::new(format!("{label}-session-1")))
+                    }
+                },
+                options: ops::agent_options(config),
+                cwd: text(config, "cwd").map(Into::into),
+            });
+        let setup = || Some(self.setup(None));
+        if let Err(error) = self.agents().start_configured(configured.collect(), setup).await {
+            let entry = json!({ "op": "configAgents", "message": error.to_string() });
+            self.record(|record| record.op_errors.push(entry));
+        }
+    }
+
+    fn living(&self) -> Option<Arc<Living>> {
+        self.context.lock().clone()
+    }
+
+    pub(super) fn agents(&self) -> Arc<Agents> {
+        #[expect(clippy::unwrap_used, reason = "a context is there from `new` on")]
+        Arc::clone(&self.living().unwrap().agents)
+    }
+
+    pub(super) fn sessions(&self) -> Sessions {
+        self.agents().services().sessions.clone()
+    }
+
+    pub(super) fn session(&self, id: &Option<String>) -> Option<Arc<Session>> {
+        self.sessions()
+            .get(&SessionId::new(id.as_deref().unwrap_or(&self.main)))
+    }
+
+    pub(super) fn agent(&self, id: &Option<String>) -> Option<Arc<Agent>> {
+        let id = SessionId::new(id.as_deref().unwrap_or(&self.main));
+        let live = self.agents().get(&id);
+        // An agent that is going away can still be spoken to.
+        live.or_else(|| {
+            self.record
+                .lock()
+                .ending
+                .iter()
+                .rev()
+                .find(|agent| *agent.id() == id)
+                .cloned()
+        })
+    }
+
+    pub(super) fn agent_options(&self) -> AgentOptions {
+        match self.script.get("agentOptions") {
+            Some(options) => ops::agent_options(options),
+            None => ops::agent_options(&json!({ "provider": "mock", "model": "m1" })),
+        }
+    }
+
+    /// What composes every agent of the script.
+    pub(super) fn setup(self: &Arc<Self>, fails: Option<Fault>) -> Setup {
+        let world = Arc::clone(self);
+        Box::new(move |agent| {
+            Box::pin(async move {
+                world
+                    .compose_agent(&agent)
+                    .map_err(|error| Fault::plain(format!("{error:#}")))?;
+                world.record(|record| record.ending.push(agent));
+                fails.map_or(Ok(()), Err)
+            })
+        })
+    }
+
+    fn compose_agent(self: &Arc<Self>, agent: &Arc<Agent>) -> anyhow::Result<()> {
+        let agents = self.agents();
+        let services = agents.services();
+        for tool in list(&self.script, "tools") {
+            if tool.get("scope").and_then(Json::as_str) == Some("agent") {
+                let tool = tool::build(Arc::clone(self), tool)?;
+                services.tools.register(Some(agent.scope()), tool)?;
+            }
+        }
+        for restriction in list(&self.script, "restrict") {
+            let names = |key: &str| ops::typed::<Vec<SmolStr>>(restriction.get(key));
+            let denied = names("deny")?.unwrap_or_default();
+            let restriction = match names("allow")? {
+                Some(allowed) => Restriction::allow(allowed).and_deny(denied),
+                None => Restriction::deny(denied),
+            };
+            services.tools.restrict(agent.scope(), restriction)?;
+        }
+        listener::register(self, services, Some(agent.scope_key()))
+    }
+
+    pub(super) async fn create_agent(self: &Arc<Self>, op: &Json) -> anyhow::Result<()> {
+        let seed = match (op.get("seed").and_then(Json::as_array), op.get("seedFrom")) {
+            (Some(seed), _) => Log::from_records(seed.clone())?,
+            (None, Some(from)) => self.seed_from(from)?,
+            (None, None) => Log::new(),
+        };
+        let options = StartOptions {
+            id: op.get("id").and_then(Json::as_str).map(SessionId::new),
+            options: op
+                .get("agentOptions")
+                .map_or_else(|| self.agent_options(), ops::agent_options),
+            meta: meta(op.get("meta"))?,
+            seed,
+            setup: Some(self.setup(op.get("setupThrows").map(fault::thrown))),
+            signal: None,
+        };
+        self.agents().start(options).await.map(|_| ()).map_err(Into::into)
+    }
+
+    fn seed_from(&self, from: &Json) -> anyhow::Result<Log> {
+        let id = from.get("session").and_then(Json::as_str).map(str::to_owned);
+        let session = self.session(&id).context("no such session")?;
+        let boundary = from
+            .get("boundary")
+            .and_then(Json::as_u64)
+            .context("no boundary")?;
+        let inherited = session
+            .all_events()
+            .into_iter()
+            .filter(|event| event.seq.get() <= boundary);
+        Ok(Log::from_events(inherited)?)
+    }
+
+    pub(super) fn register_tool(self: &Arc<Self>, script: &Json) -> anyhow::Result<()> {
+        let tool = tool::build(Arc::clone(self), script)?;
+        let living = self.living().context("no context")?;
+        let entry = living.agents.services().tools.register(None, tool)?;
+        let name = script.get("name").and_then(Json::as_str).unwrap_or_default();
+        living.tools.lock().insert(name.to_owned(), entry);
+        Ok(())
+    }
+
+    pub(super) fn unregister_tool(&self, name: &str) {
+        let Some(living) = self.living() else { return };
+        let entry = living.tools.lock().remove(name);
+        if let Some(entry) = entry {
+            living.agents.services().tools.unregister(entry);
+        }
+    }
+
+    pub(super) fn record<T>(&self, change: impl FnOnce(&mut Record) -> T) -> T {
+        change(&mut self.record.lock())
+    }
+
+    /// Adds an entry to the live trace, with the main log's length.
+    pub(super) fn note(&self, mut entry: Json) {
+        let main = SessionId::new(self.main.as_str());
+        let known = self.record(|record| record.sessions.get(&main).cloned());
+        let at = known.map_or(0, |session| session.len());
+        if let Some(fields) = entry.as_object_mut() {
+            fields.insert("at".to_owned(), json!(at));
+        }
+        self.record(|record| {
+            if !record.muted {
+                record.live.push(entry);
+            }
+        });
+    }
+
+    /// How often something has happened before.
+    pub(super) fn count(&self, what: &str) -> usize {
+        self.record(|record| {
+            let count = record.counters.entry(what.to_owned()).or_default();
+            *count += 1;
+            *count - 1
+        })
+    }
+
+    pub(super) fn next_response(&self, adapter: usize) -> Option<Json> {
+        self.record(|record| record.responses.get_mut(adapter)?.pop_front())
+    }
+
+    fn gate_of(&self, name: &str) -> watch::Sender<bool> {
+        self.gates
+            .lock()
+            .entry(name.to_owned())
+            .or_insert_with(|| watch::channel(false).0)
+            .clone()
+    }
+
+    pub(super) async fn gate(&self, name: &str) {
+        let mut open = self.gate_of(name).subscribe();
+        // The sender lives as long as the world does.
+        drop(open.wait_for(|open| *open).await);
+    }
+
+    pub(super) fn open_gate(&self, name: &str) {
+        self.gate_of(name).send_replace(true);
+    }
+
+    /// Lets everything runnable finish without moving the clock.
+    pub(super) async fn settle(&self) {
+        for _ in 0..SETTLING_ROUNDS {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    pub(super) async fn wait_disposed(&self) {
+        let ending = self.record(|record| record.ending.clone());
+        for agent in ending {
+            if agent.status() == hames_types::turn::AgentStatus::Disposed {
+                agent.when_disposed().await;
+            }
+        }
+    }
+
+    /// Waits until every agent is idle and every disposal has finished.
+    pub(super) async fn quiesce(&self) {
+        for agent in self.agents().live() {
+            agent.when_idle().await;
+        }
+        self.wait_disposed().await;
+        self.settle().await;
+    }
+
+    /// Ends the context and builds a new one. What the teardown itself tells isn't part of the comparison.
+    pub(super) async fn restart(self: &Arc<Self>) {
+        self.record(|record| record.muted = true);
+        self.agents().close().await;
+        self.record(|record| {
+            record.muted = false;
+            record.ending.clear();
+        });
+        if let Err(error) = self.compose() {
+            let entry = json!({ "op": "restart", "message": error.to_string() });
+            self.record(|record| record.op_errors.push(entry));
+        }
+        self.start_configured().await;
+    }
+
+    /// As a restart, but nothing later than now is kept.
+    pub(super) async fn crash(self: &Arc<Self>) {
+        self.note(json!({ "kind": "crash" }));
+        self.restart().await;
+        self.record(|record| record.sessions.clear());
+    }
+}
+
+fn adapters(script: &Json) -> Vec<Json> {
+    match script.get("adapters").and_then(Json::as_array) {
+        Some(adapters) => adapters.clone(),
+        None => vec![json!({ "providers": ["mock"], "responses": script.get("responses") })],
+    }
+}
+
+fn prompts(script: &Json, tools: &Arc<Tools>) -> anyhow::Result<Prompts> {
+    let prompt = script.get("systemPrompt").cloned().unwrap_or_else(|| json!({}));
+    let text = |key: &str| prompt.get(key).and_then(Json::as_str);
+    let tool_order = match ops::typed::<Vec<SmolStr>>(prompt.get("toolOrder"))? {
+        Some(names) => ToolOrder::listed(names)?,
+        None => ToolOrder::default(),
+    };
+    let prompts = Prompts::new(PromptConfig {
+        identity: text("identity").unwrap_or("You are a test agent.").into(),
+        persona: text("persona").unwrap_or_default().into(),
+        tool_order,
+    })?;
+    for section in list(&prompt, "sections") {
+        let text = |key: &str| section.get(key).and_then(Json::as_str).unwrap_or_default();
+        let order = section.get("order").and_then(Json::as_f64).unwrap_or_default();
+        prompts.section(None, Section::fixed(text("name"), order, text("text")))?;
+    }
+    for (name, value) in prompt
+        .get("variables")
+        .and_then(Json::as_object)
+        .into_iter()
+        .flatten()
+    {
+        let value: Option<SmolStr> = value.as_str().map(Into::into);
+        prompts.variable(None, name.as_str(), move |_| Ok(value.clone()))?;
+    }
+    prompts.tools(None, Arc::clone(tools) as Arc<_>)?;
+    Ok(prompts)
+}
+
+fn meta(value: Option<&Json>) -> anyhow::Result<SessionMeta> {
+    let value = value.cloned().unwrap_or_else(|| json!({}));
+    Ok(SessionMeta {
+        cwd: ops::typed(value.get("cwd"))?,
+        created_at_ms: None,
+        parent_session: ops::typed(value.get("parentSession"))?,
+        seed_length: ops::typed(value.get("seedLength"))?,
+        delegation_depth: ops::typed(value.get("delegationDepth"))?,
+    })
+}
+
+/// A list of the script; nothing if it isn't there.
+pub(super) fn list<'a>(script: &'a Json, key: &str) -> &'a [Json] {
+    script
+        .get(key)
+        .and_then(Json::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// A scripted value as one of ours, as a fault where a listener or tool gave it.
+pub(super) fn given<T: FromJson>(value: &Json) -> Result<T, Fault> {
+    T::from_json(value.clone()).map_err(|error| Fault::plain(error.to_string()))
+}
