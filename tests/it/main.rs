@@ -12,6 +12,8 @@ mod conformance;
 mod decoders;
 mod folds;
 mod generate;
+mod lifecycle;
+mod loop_rules;
 mod recorded;
 mod refusals;
 mod repair;

@@ -40,12 +40,7 @@ pub fn run(case: &Case<'_>) -> anyhow::Result<Outcome> {
     if script.get("persistence").is_some_and(|store| !store.is_null()) {
         return Ok(Outcome::Waiting("the stores"));
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .context("building the runtime")?;
-    let shown = runtime.block_on(play(script))?;
+    let shown = play_out(script)?;
     Ok(match snapshot::compare(case, &shown) {
         Outcome::Failed(difference) => match deviations::of(script, &shown) {
             Some(rule) => Outcome::Deviating(rule),
@@ -55,6 +50,19 @@ pub fn run(case: &Case<'_>) -> anyhow::Result<Outcome> {
         Outcome::Waiting(part) => Outcome::Waiting(part),
         Outcome::Deviating(rule) => Outcome::Deviating(rule),
     })
+}
+
+/// Plays a script of the format from start to idle and gives everything that is recorded of it.
+///
+/// # Errors
+/// If the script can't be played at all.
+pub fn play_out(script: &Json) -> anyhow::Result<Json> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .context("building the runtime")?;
+    runtime.block_on(play(script))
 }
 
 async fn play(script: &Json) -> anyhow::Result<Json> {
