@@ -17,7 +17,7 @@ use hames_types::header::SessionHeader;
 use hames_types::id::{Seq, SessionId};
 use hames_types::port::listener::Observe;
 use hames_types::port::notice::{SessionCreated, SessionDisposed};
-use hames_types::port::store::{Store, StoreError, StoredSession, WriterEpoch};
+use hames_types::port::store::{SessionLoader, Store, StoreError, StoredSession, WriterEpoch};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
@@ -44,9 +44,6 @@ pub enum PersistError {
         #[source]
         source: StoreError,
     },
-    /// It is live already.
-    #[error("session `{0}` is live and written already; use it, or dispose of it first")]
-    Live(SessionId),
 }
 
 /// Makes the sessions of a registry durable.
@@ -130,34 +127,6 @@ impl Persistence {
         Self { follower }
     }
 
-    /// Loads a stored session for writing, its interrupted turn closed durably (R-PER-6). The live session built
-    /// from it continues it.
-    ///
-    /// # Errors
-    /// [`PersistError::Live`] if a live session has the id; those of [`Store::open`].
-    pub async fn resume(&self, id: &SessionId) -> Result<StoredSession, PersistError> {
-        let tracked = self.follower.tracked(id);
-        let mut stored = tracked.chain.lock().await;
-        // Opening would shut out the live session's own writes.
-        if stored.owner.is_some() {
-            return Err(PersistError::Live(id.clone()));
-        }
-        let opened = self
-            .follower
-            .store
-            .open(id)
-            .await
-            .map_err(|source| failed(id, source))?;
-        *stored = Stored {
-            epoch: Some(opened.epoch),
-            header: Some(opened.stored.header.clone()),
-            length: opened.stored.events.len() as u64,
-            prefix: opened.stored.events.clone(),
-            owner: None,
-        };
-        Ok(opened.stored)
-    }
-
     /// The store.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
@@ -192,6 +161,26 @@ impl Persistence {
     /// Waits until everything that detached sessions left to do is done.
     pub async fn settle(&self) {
         self.follower.settle().await;
+    }
+}
+
+#[async_trait]
+impl SessionLoader for Persistence {
+    async fn load_for_resume(&self, id: &SessionId) -> Result<StoredSession, StoreError> {
+        let tracked = self.follower.tracked(id);
+        let mut stored = tracked.chain.lock().await;
+        if stored.owner.is_some() {
+            return Err(StoreError::Live(id.clone()));
+        }
+        let opened = self.follower.store.open(id).await?;
+        *stored = Stored {
+            epoch: Some(opened.epoch),
+            header: Some(opened.stored.header.clone()),
+            length: opened.stored.events.len() as u64,
+            prefix: opened.stored.events.clone(),
+            owner: None,
+        };
+        Ok(opened.stored)
     }
 }
 

@@ -11,7 +11,7 @@ use hames_types::event::Event;
 use hames_types::header::SessionHeader;
 use hames_types::id::{Seq, SessionId};
 use hames_types::port::clock::FixedClock;
-use hames_types::port::store::{OpenedSession, Store, StoreError, StoredSession, WriterEpoch};
+use hames_types::port::store::{OpenedSession, SessionLoader, Store, StoreError, StoredSession, WriterEpoch};
 use serde_json::{Value, json};
 
 use crate::kit::{id, interrupted, text, turn};
@@ -227,7 +227,7 @@ async fn a_disposed_session_is_written_to_its_end_and_lets_go_of_its_id() -> Res
     world.sessions.detach(&session);
     world.persistence.settle().await;
     assert_eq!(world.stored("s").await?, text(&session.all_events()));
-    let resumed = world.persistence.resume(&id("s")).await?;
+    let resumed = world.persistence.load_for_resume(&id("s")).await?;
     assert_eq!(text(&resumed.events), text(&session.all_events()));
     Ok(())
 }
@@ -242,7 +242,7 @@ async fn a_resumed_session_continues_what_is_stored() -> Result<()> {
     drop(first);
 
     let second = world(&store);
-    let stored = second.persistence.resume(&id("s")).await?;
+    let stored = second.persistence.load_for_resume(&id("s")).await?;
     let seed = Log::from_events(stored.events.clone())?;
     let resumed = second.sessions.prepare_with(stored.header, seed);
     second.sessions.publish(&resumed, None)?;
@@ -327,8 +327,8 @@ async fn a_live_session_is_not_resumed() -> Result<()> {
     let session = world.create("s", turn(0, 1, 0))?;
     world.sessions.flush(&session).await?;
     assert!(matches!(
-        world.persistence.resume(&id("s")).await,
-        Err(PersistError::Live(_))
+        world.persistence.load_for_resume(&id("s")).await,
+        Err(StoreError::Live(_))
     ));
     open_turn(&session, 2)?;
     world.sessions.flush(&session).await?;

@@ -123,6 +123,9 @@ pub enum StoreError {
     /// There is none of that id.
     #[error("no session `{0}` is stored")]
     NotFound(SessionId),
+    /// It is live: opening it would shut out whoever writes it.
+    #[error("session `{0}` is live already; use it, or dispose of it first")]
+    Live(SessionId),
     /// The append doesn't continue what is stored.
     #[error("session `{id}` is stored up to {stored}, the append begins at {found}")]
     OutOfOrder {
