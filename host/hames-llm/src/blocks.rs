@@ -71,6 +71,20 @@ impl Blocks {
         self.chunks.pop_front()
     }
 
+    /// How many blocks were opened.
+    pub(crate) fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Whether a block is open and nothing was said in it yet.
+    pub(crate) fn is_bare(&self, block: BlockNo) -> bool {
+        match self.blocks.get(block.0) {
+            Some(Open::Text(text) | Open::Reasoning(text)) => text.is_empty(),
+            Some(Open::Call(call)) => call.arguments.is_empty(),
+            Some(Open::Closed) | None => false,
+        }
+    }
+
     pub(crate) fn open_text(&mut self) -> Result<BlockNo, LlmFailure> {
         self.open(Open::Text(String::new()), "text")
     }

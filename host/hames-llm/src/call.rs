@@ -18,6 +18,7 @@ use reqwest::{Response, StatusCode, Version};
 use smol_str::SmolStr;
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
+use crate::adapter::KnownModel;
 use crate::blocks::Blocks;
 use crate::fail::{code, failure};
 use crate::http::{Http, Outgoing};
@@ -60,6 +61,12 @@ pub(crate) trait Protocol: Send + Sync + 'static {
 
     /// How the provider's errors are read.
     fn errors(&self) -> ErrorDialect;
+
+    /// What a person calls the provider.
+    fn name(&self) -> &'static str;
+
+    /// The models known beforehand.
+    fn models(&self) -> &'static [KnownModel];
 }
 
 /// Begins a call. Nothing is sent before the stream is polled.

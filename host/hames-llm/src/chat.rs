@@ -1,20 +1,14 @@
 //! OpenAI-compatible chat completions: one protocol, many dialects.
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
 use hames_types::failure::LlmFailure;
-use hames_types::fault::Fault;
-use hames_types::id::{ModelId, ProviderId};
-use hames_types::port::llm::{ChunkStream, Llm, ModelInfo};
 use hames_types::request::{Purpose, Request};
-use hames_types::signal::Signal;
 use smol_str::{SmolStr, format_smolstr};
 
 use crate::ConfigError;
-use crate::call::{Decode, Protocol, start};
-use crate::http::{Http, Outgoing, check_base_url};
-use crate::key::{ApiKey, KeySource, Secret};
+use crate::adapter::KnownModel;
+use crate::call::{Decode, Protocol};
+use crate::http::{Outgoing, check_base_url};
+use crate::key::{KeySource, Secret};
 use crate::limits::Limits;
 use crate::names::Names;
 use crate::status::ErrorDialect;
@@ -56,12 +50,17 @@ impl ChatConfig {
     }
 }
 
-/// The adapter.
-#[derive(Debug)]
-pub struct Chat {
-    wire: Arc<Wire>,
-    key: Arc<ApiKey>,
-    http: Http,
+pub(crate) fn protocol(config: ChatConfig) -> Result<impl Protocol, ConfigError> {
+    let base_url = config
+        .base_url
+        .unwrap_or_else(|| config.dialect.base_url.to_owned());
+    check_base_url(&base_url)?;
+    Ok(Wire {
+        dialect: config.dialect,
+        url: format!("{base_url}/chat/completions"),
+        thinking: config.thinking,
+        reasoning_effort: config.reasoning_effort,
+    })
 }
 
 /// What encoding needs of the settings.
@@ -71,63 +70,6 @@ struct Wire {
     url: String,
     thinking: Option<bool>,
     reasoning_effort: Option<SmolStr>,
-}
-
-impl Chat {
-    /// An adapter for one server.
-    ///
-    /// # Errors
-    /// [`ConfigError::BaseUrl`].
-    pub fn new(config: ChatConfig, http: Http) -> Result<Self, ConfigError> {
-        let base_url = config
-            .base_url
-            .unwrap_or_else(|| config.dialect.base_url.to_owned());
-        check_base_url(&base_url)?;
-        Ok(Self {
-            wire: Arc::new(Wire {
-                dialect: config.dialect,
-                url: format!("{base_url}/chat/completions"),
-                thinking: config.thinking,
-                reasoning_effort: config.reasoning_effort,
-            }),
-            key: Arc::new(ApiKey::new(config.key)),
-            http,
-        })
-    }
-}
-
-#[async_trait]
-impl Llm for Chat {
-    fn stream(&self, request: Request, signal: Signal) -> ChunkStream {
-        start(
-            Arc::clone(&self.wire) as _,
-            self.http.clone(),
-            Arc::clone(&self.key),
-            request,
-            signal,
-        )
-    }
-
-    fn provider_name(&self, _: &ProviderId) -> Option<SmolStr> {
-        Some(SmolStr::new_static(self.wire.dialect.name))
-    }
-
-    async fn models(&self, provider: &ProviderId) -> Result<Vec<ModelInfo>, Fault> {
-        let info = |model: &dialect::KnownModel| ModelInfo {
-            provider: provider.clone(),
-            id: ModelId::new(model.id),
-            name: SmolStr::new_static(model.id),
-            description: None,
-        };
-        Ok(self.wire.dialect.models.iter().map(info).collect())
-    }
-
-    async fn context_window_tokens(&self, _: &ProviderId, model: &ModelId) -> Result<Option<u64>, Fault> {
-        let mut known = self.wire.dialect.models.iter();
-        Ok(known
-            .find(|known| known.id == model.as_str())
-            .map(|known| known.context_tokens))
-    }
 }
 
 impl Protocol for Wire {
@@ -153,5 +95,13 @@ impl Protocol for Wire {
             wording: self.dialect.wording,
             request_id_headers: self.dialect.request_id_headers,
         }
+    }
+
+    fn name(&self) -> &'static str {
+        self.dialect.name
+    }
+
+    fn models(&self) -> &'static [KnownModel] {
+        self.dialect.models
     }
 }

@@ -7,6 +7,7 @@
 //! Read in this order: what failures there are ([`fail`]), bytes to events ([`sse`]), the wire ([`http`], [`key`],
 //! `call`), one protocol ([`chat`]), then the others.
 
+mod adapter;
 mod blocks;
 mod call;
 pub mod chat;
@@ -14,15 +15,25 @@ pub mod classify;
 mod config;
 mod date;
 pub mod fail;
+pub mod gemini;
 pub mod http;
 mod items;
+mod keepsake;
 pub mod key;
 pub mod limits;
+pub mod messages;
 mod names;
+mod payload;
 pub mod replay;
+pub mod responses;
+mod schema;
 pub mod scripted;
 pub mod sse;
 mod status;
+#[cfg(test)]
+mod testing;
 mod text;
+mod wording;
 
+pub use adapter::{Adapter, KnownModel};
 pub use config::ConfigError;

@@ -1,6 +1,6 @@
 //! An answer of chat completions, event by event (R-DS-5 to R-DS-8).
 
-use hames_types::chunk::{FailedFinish, FinishReason, StreamChunk};
+use hames_types::chunk::{FinishReason, StreamChunk};
 use hames_types::failure::LlmFailure;
 use hames_types::json::{Extra, Json};
 use hames_types::message::Plain;
@@ -15,8 +15,8 @@ use crate::call::{Decode, Progress};
 use crate::fail::{closed, failure};
 use crate::limits::Limits;
 use crate::names::Names;
+use crate::payload::{failed_finish, reported};
 use crate::sse::{EventTooLong, SseEvent, SseParser};
-use crate::status::words_of;
 use crate::text::{count, not_the_protocol, object};
 
 /// What ends an answer.
@@ -186,18 +186,9 @@ impl ChatDecoder {
     }
 
     /// An error the provider reports inside its stream.
-    fn reported(&self, payload: &str) -> LlmFailure {
-        let error: Json = serde_json::from_str(payload).unwrap_or_default();
-        let mut words = words_of(&error);
-        if let Json::String(message) = &error {
-            words.message = message;
-        }
-        let message = if words.message.is_empty() {
-            "the provider reported an error inside its stream"
-        } else {
-            words.message
-        };
-        LlmFailure::new(words.stream_code(self.dialect.wording), message)
+    fn reported(&self, error: &str) -> LlmFailure {
+        let error: Json = serde_json::from_str(error).unwrap_or_default();
+        reported(&serde_json::json!({ "error": error }), self.dialect.wording)
     }
 
     fn finished(&mut self) -> Result<Progress, LlmFailure> {
@@ -238,13 +229,7 @@ fn reason_of(word: &str) -> FinishReason {
         "stop" => FinishReason::STOP,
         "tool_calls" => FinishReason::ToolCalls(Plain::NEW),
         "length" => FinishReason::MaxTokens(Plain::NEW),
-        other => FinishReason::Error(Box::new(FailedFinish {
-            failure: LlmFailure::new(
-                other.to_uppercase(),
-                format!("the provider ended the answer with `{other}`"),
-            ),
-            extra: Extra::NONE,
-        })),
+        other => failed_finish(other.to_uppercase(), other),
     }
 }
 

@@ -1,5 +1,6 @@
 //! How do servers of chat completions differ? As data, one constant each.
 
+use crate::adapter::KnownModel;
 use crate::classify::{ANY, COMMON, Wording};
 use crate::names::{COMMON_RULE, NameRule};
 
@@ -19,15 +20,6 @@ pub enum CallWithoutIndex {
     OneCall,
     /// To a new call whenever it brings another id, as some servers of whole calls mean it.
     ById,
-}
-
-/// A model known beforehand. Requests may name others.
-#[derive(Debug, Clone, Copy)]
-pub struct KnownModel {
-    /// Its id.
-    pub id: &'static str,
-    /// How much it holds.
-    pub context_tokens: u64,
 }
 
 /// How one kind of server speaks.

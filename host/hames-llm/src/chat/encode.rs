@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use hames_types::content::{Content, ContentBlock, ToolResultBlock};
 use hames_types::failure::LlmFailure;
-use hames_types::json::{Json, JsonMap};
 use hames_types::message::{Message, Role};
 use hames_types::request::{Request, ToolSchema};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -14,9 +13,8 @@ use super::dialect::ReplayReasoning;
 use super::wire::{CallOut, FunctionOut, MessageOut, ToolOut};
 use crate::fail::{code, failure};
 use crate::names::Names;
-
-/// Stands for a tool's answer that holds no text: the field may not be empty.
-const NO_OUTPUT: &str = "(no output)";
+use crate::schema::as_object;
+use crate::wording::NO_OUTPUT;
 
 /// The body's bytes.
 pub(super) fn body(request: &Request, wire: &Wire, names: &Names) -> Result<Vec<u8>, LlmFailure> {
@@ -80,15 +78,6 @@ fn tool_out<'a>(tool: &'a ToolSchema, wire: &Wire, names: &'a Names) -> ToolOut<
             },
         },
     }
-}
-
-/// The same schema, saying that it is an object's.
-fn as_object(parameters: &JsonMap) -> JsonMap {
-    let mut object = JsonMap::new();
-    object.insert("type".to_owned(), Json::from("object"));
-    object.insert("properties".to_owned(), Json::Object(JsonMap::new()));
-    object.extend(parameters.clone());
-    object
 }
 
 fn messages<'a>(request: &'a Request, wire: &Wire, names: &'a Names) -> Vec<MessageOut<'a>> {
@@ -160,7 +149,7 @@ fn assistant<'a>(message: &'a Message, wire: &Wire, names: &'a Names) -> Message
 }
 
 /// All visible text, joined without a separator.
-pub(crate) fn text_of(content: &Content) -> Cow<'_, str> {
+fn text_of(content: &Content) -> Cow<'_, str> {
     joined(content.iter().filter_map(|block| match block {
         ContentBlock::Text(text) => Some(text.text.as_str()),
         ContentBlock::Reasoning(_)

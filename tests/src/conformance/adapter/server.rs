@@ -1,5 +1,6 @@
 //! A loopback server that plays one recorded answer, byte for byte, and keeps what it was sent.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -135,6 +136,7 @@ pub struct Server {
     /// Where it listens.
     pub base_url: String,
     received: Arc<Mutex<Vec<Received>>>,
+    gone: Arc<AtomicUsize>,
     /// Owns the accepting task, which ends with it.
     _accepting: JoinSet<()>,
 }
@@ -148,7 +150,8 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let base_url = format!("http://{}", listener.local_addr()?);
         let received = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&received);
+        let gone = Arc::new(AtomicUsize::new(0));
+        let (seen, ended) = (Arc::clone(&received), Arc::clone(&gone));
         let mut accepting = JoinSet::new();
         accepting.spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
@@ -156,14 +159,22 @@ impl Server {
                     seen.lock().unwrap_or_else(PoisonError::into_inner).push(request);
                     // The client may be gone by now; what it made of the answer is what counts.
                     drop(answer.play(stream).await);
+                    ended.fetch_add(1, Ordering::SeqCst);
                 }
             }
         });
         Ok(Self {
             base_url,
             received,
+            gone,
             _accepting: accepting,
         })
+    }
+
+    /// How many clients were answered to the end, or left before it.
+    #[must_use]
+    pub fn clients_gone(&self) -> usize {
+        self.gone.load(Ordering::SeqCst)
     }
 
     /// The requests so far.

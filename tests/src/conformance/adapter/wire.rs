@@ -7,7 +7,8 @@ use anyhow::Context;
 use futures_util::StreamExt;
 use hames_agent::listeners::Listeners;
 use hames_agent::router::Router;
-use hames_llm::chat::{Chat, ChatConfig, dialect};
+use hames_llm::Adapter;
+use hames_llm::chat::{ChatConfig, dialect};
 use hames_llm::http::{Http, HttpSettings, UserAgent};
 use hames_llm::key::{KeySource, Secret};
 use hames_llm::limits::Limits;
@@ -100,7 +101,7 @@ fn route(config: &Json, base_url: String, now_ms: u64) -> anyhow::Result<Router>
         )
     };
     let router = Router::new();
-    let adapter: Arc<dyn Llm> = Arc::new(Chat::new(chat, http)?);
+    let adapter: Arc<dyn Llm> = Arc::new(Adapter::chat(chat, http)?);
     router.register(&[ProviderId::new("deepseek")], adapter)?;
     Ok(router)
 }
