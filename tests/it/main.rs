@@ -8,6 +8,7 @@
     reason = "a test says what is wrong by stopping, its helpers too"
 )]
 
+mod adapters;
 mod conformance;
 mod decoders;
 mod folds;
