@@ -159,6 +159,11 @@ impl<B: Backend> Store for Home<B> {
         self.reader.run(move |backend| backend.load(&id)).await
     }
 
+    async fn header(&self, id: &SessionId) -> Result<SessionHeader, StoreError> {
+        let id = id.clone();
+        self.reader.run(move |backend| backend.header(&id)).await
+    }
+
     async fn list(&self) -> Result<Vec<SessionHeader>, StoreError> {
         self.reader.run(B::list).await
     }

@@ -409,6 +409,14 @@ impl Backend for Folder {
         Ok(headers)
     }
 
+    fn header(&mut self, id: &SessionId) -> Result<SessionHeader, StoreError> {
+        let file = self.must_find(id)?;
+        match self.first_line(&file)? {
+            Some(meta) => transfer::read_header(meta, &file.display().to_string()),
+            None => Err(unreadable(&file, ScanError::Header)),
+        }
+    }
+
     fn delete(&mut self, id: &SessionId) -> Result<(), StoreError> {
         let segment = Self::segment(id)?;
         self.must_find(id)?;

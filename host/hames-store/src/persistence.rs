@@ -182,6 +182,14 @@ impl SessionLoader for Persistence {
         };
         Ok(opened.stored)
     }
+
+    async fn is_stored(&self, id: &SessionId) -> Result<bool, StoreError> {
+        match self.follower.store.header(id).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::NotFound(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 impl Drop for Persistence {

@@ -111,6 +111,7 @@ async fn what_was_appended_is_loaded_exactly<B: Backend>(bench: Bench<B>) -> Res
     let stored = (bench.again)()?.load(&header.id).await?;
     assert_eq!(stored.header, header);
     assert_eq!(text(&stored.events), text(&one) + &text(&two));
+    assert_eq!((bench.again)()?.header(&header.id).await?, header);
     assert_eq!(store.list().await?, vec![header]);
     Ok(())
 }
@@ -120,6 +121,10 @@ async fn nothing_is_stored_before_the_first_append<B: Backend>(bench: Bench<B>) 
     store.create(&header("s")).await?;
     assert!(store.list().await?.is_empty());
     assert!(matches!(store.load(&id("s")).await, Err(StoreError::NotFound(_))));
+    assert!(matches!(
+        store.header(&id("s")).await,
+        Err(StoreError::NotFound(_))
+    ));
     assert!(matches!(store.open(&id("s")).await, Err(StoreError::NotFound(_))));
     // The claim dies with its writer: another may have the id.
     (bench.again)()?.create(&header("s")).await?;

@@ -73,6 +73,9 @@ impl Store for Shaky {
     async fn load(&self, id: &SessionId) -> Result<StoredSession, StoreError> {
         self.store.load(id).await
     }
+    async fn header(&self, id: &SessionId) -> Result<SessionHeader, StoreError> {
+        self.store.header(id).await
+    }
     async fn list(&self) -> Result<Vec<SessionHeader>, StoreError> {
         self.store.list().await
     }
@@ -242,6 +245,8 @@ async fn a_resumed_session_continues_what_is_stored() -> Result<()> {
     drop(first);
 
     let second = world(&store);
+    assert!(second.persistence.is_stored(&id("s")).await?);
+    assert!(!second.persistence.is_stored(&id("t")).await?);
     let stored = second.persistence.load_for_resume(&id("s")).await?;
     let seed = Log::from_events(stored.events.clone())?;
     let resumed = second.sessions.prepare_with(stored.header, seed);

@@ -80,6 +80,12 @@ pub trait Store: Send + Sync {
     /// As [`Store::open`].
     async fn load(&self, id: &SessionId) -> Result<StoredSession, StoreError>;
 
+    /// A stored session's header alone: the cheap way to ask whether it is stored.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    async fn header(&self, id: &SessionId) -> Result<SessionHeader, StoreError>;
+
     /// The headers of all stored sessions.
     ///
     /// # Errors
