@@ -10,6 +10,7 @@
 
 mod adapters;
 mod conformance;
+mod crash;
 mod decoders;
 mod folds;
 mod generate;

@@ -3,3 +3,4 @@
 //! The package holds no part of the product. It reads recorded data, runs the real crates on it and compares.
 
 pub mod conformance;
+pub mod crash;
