@@ -167,8 +167,7 @@ pub enum PromptError {
 
 impl From<PromptError> for Fault {
     fn from(error: PromptError) -> Self {
-        // Its code would be written into the turn's end, where the contract has none.
-        Self::foreign(error.to_string()).with_name("PromptError")
+        Self::plain(error.to_string()).with_name("PromptError")
     }
 }
 
