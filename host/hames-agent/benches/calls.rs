@@ -134,7 +134,9 @@ async fn turn(calls: usize, answers: usize, mode: ExecutionMode) -> (Duration, D
         calls,
         answers: AtomicUsize::new(answers),
     };
-    router.register(&[provider.clone()], Arc::new(script)).unwrap();
+    router
+        .register(std::slice::from_ref(&provider), Arc::new(script))
+        .unwrap();
     let sessions = Sessions::new(Arc::new(FixedClock(0)));
     let watch = Arc::new(Watch::default());
     sessions
