@@ -14,6 +14,7 @@ mod crash;
 mod decoders;
 mod folds;
 mod generate;
+mod interrupts;
 mod lifecycle;
 mod loop_rules;
 mod recorded;

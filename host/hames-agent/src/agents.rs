@@ -222,6 +222,10 @@ impl Agents {
             return Err(error);
         }
         let (session, key) = (agent.session(), Some(agent.scope_key()));
+        // Every turn of a live session is closed, by the loop or by repair; this one would be neither's.
+        if let Some(turn) = session.open_turn() {
+            return Err(StartError::OpenSeed { id: id.clone(), turn });
+        }
         self.services.sessions.enter(session, key)?;
         if let Err(error) = self.enter(agent) {
             self.services.sessions.detach(session);

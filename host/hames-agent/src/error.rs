@@ -2,7 +2,7 @@
 
 use hames_log::error::{AppendError, CreateError, FlushError, SeedError};
 use hames_types::fault::Fault;
-use hames_types::id::SessionId;
+use hames_types::id::{SessionId, TurnNo};
 use hames_types::json::NotLossless;
 use hames_types::port::store::StoreError;
 
@@ -43,6 +43,16 @@ pub enum StartError {
     /// What it should go on from is refused.
     #[error(transparent)]
     Seed(#[from] SeedError),
+    /// What it should go on from ends inside a turn.
+    #[error(
+        "session `{id}` can't go on from a log that ends inside turn {turn}; cut it at the end of a turn, or close it"
+    )]
+    OpenSeed {
+        /// The session.
+        id: SessionId,
+        /// The turn that is open.
+        turn: TurnNo,
+    },
     /// Its set-up failed.
     #[error("the set-up of agent `{id}` failed")]
     Setup {
@@ -85,6 +95,7 @@ impl StartError {
             Self::Session(_)
             | Self::Taken(_)
             | Self::Seed(_)
+            | Self::OpenSeed { .. }
             | Self::Cancelled(_)
             | Self::NoStore(_)
             | Self::Store(_)

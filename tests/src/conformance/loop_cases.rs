@@ -10,19 +10,21 @@ mod adapter;
 mod approval;
 mod deviations;
 mod fault;
+pub mod interrupt;
 mod listener;
 mod observer;
 mod ops;
 mod snapshot;
 mod tool;
 mod world;
+pub mod yielding;
 
 use std::sync::Arc;
 
 use anyhow::Context;
 use hames_types::json::Json;
 
-use self::world::World;
+use self::world::{Extras, World};
 use super::case::{Case, Mode};
 use super::outcome::Outcome;
 
@@ -66,7 +68,7 @@ pub fn play_out(script: &Json) -> anyhow::Result<Json> {
 }
 
 async fn play(script: &Json) -> anyhow::Result<Json> {
-    let world = World::new(script)?;
+    let world = World::new(script, Extras::default())?;
     world.open().await;
     let actions = script
         .get("actions")

@@ -61,6 +61,7 @@ impl Llm for ScriptAdapter {
 impl Playing {
     async fn next(&mut self) -> Option<Result<StreamChunk, Fault>> {
         loop {
+            self.world.idle().await;
             let item = self.items.next()?;
             if self.heeds_abort && self.signal.is_raised() {
                 return Some(Err(Fault::foreign("aborted")));

@@ -44,6 +44,15 @@ pub(super) fn take(world: &World) -> anyhow::Result<Json> {
     Ok(shown)
 }
 
+/// Every session that was live, by its id.
+pub(super) fn sessions_of(world: &World) -> Vec<(String, Arc<Session>)> {
+    let sessions = world.record(|record| record.sessions.clone());
+    sessions
+        .into_iter()
+        .map(|(id, session)| (id.to_string(), session))
+        .collect()
+}
+
 fn view(session: &Arc<Session>) -> anyhow::Result<Json> {
     let derived = match session.derive() {
         Ok(history) => to_json(&history)?,

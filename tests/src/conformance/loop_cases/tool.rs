@@ -100,6 +100,8 @@ impl Tool for ScriptTool {
     }
 
     async fn execute(&self, call: &ToolCall, run: &ToolRun) -> Result<ToolOutput, Fault> {
+        let _running = self.world.body();
+        self.world.idle().await;
         for step in self.steps() {
             if let Some(context) = step.get("defer") {
                 run.defer(read::<HookContext>(context)?);
@@ -120,6 +122,9 @@ impl Tool for ScriptTool {
                 {
                     return Err(Fault::foreign("aborted"));
                 }
+            } else if self.world.is_interrupted() && step.get("gate").is_some() {
+                // What would open the gate may never run any more; a body that minds its signal doesn't wait for it.
+                drop(run.signal.unless_raised(ops::pause(&self.world, &step)).await);
             } else {
                 ops::pause(&self.world, &step).await?;
             }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context as _;
 use hames_agent::listeners::Listeners;
@@ -24,11 +25,13 @@ use tokio::sync::watch;
 
 use super::adapter::ScriptAdapter;
 use super::approval::ScriptApprover;
+use super::interrupt::Watch;
 use super::tool::ScriptGuard;
-use super::{fault, listener, observer, ops, tool};
+use super::yielding::Yields;
+use super::{fault, listener, observer, ops, tool, yielding};
 
 /// How often the runner lets everything runnable go on before it takes it to be settled.
-const SETTLING_ROUNDS: usize = 400;
+const SETTLING_ROUNDS: usize = 120;
 
 /// What a script acts in.
 pub(super) struct World {
@@ -37,6 +40,17 @@ pub(super) struct World {
     record: Mutex<Record>,
     context: Mutex<Option<Arc<Living>>>,
     gates: Mutex<HashMap<String, watch::Sender<bool>>>,
+    extras: Extras,
+    bodies: AtomicUsize,
+}
+
+/// What a scenario is played with beside its script.
+#[derive(Default)]
+pub(super) struct Extras {
+    /// Watches the main agent's driver.
+    pub(super) watch: Option<Arc<Watch>>,
+    /// Lets others go first at every await.
+    pub(super) yields: Option<Yields>,
 }
 
 /// What is recorded, and what goes on over a restart.
@@ -60,7 +74,7 @@ struct Living {
 }
 
 impl World {
-    pub(super) fn new(script: &Json) -> anyhow::Result<Arc<Self>> {
+    pub(super) fn new(script: &Json, extras: Extras) -> anyhow::Result<Arc<Self>> {
         let main = script
             .get("session")
             .and_then(|session| session.get("id"))
@@ -82,6 +96,8 @@ impl World {
             record: Mutex::new(record),
             context: Mutex::new(None),
             gates: Mutex::default(),
+            extras,
+            bodies: AtomicUsize::new(0),
         });
         world.compose()?;
         Ok(world)
@@ -127,7 +143,11 @@ impl World {
             };
             services.tools.set_approver(Some(Arc::new(approver)));
         }
-        listener::register(self, services, None)
+        listener::register(self, services, None)?;
+        if let Some(yields) = &self.extras.yields {
+            yielding::everywhere(services, yields);
+        }
+        Ok(())
     }
 
     fn router(self: &Arc<Self>) -> anyhow::Result<Router> {
@@ -201,6 +221,35 @@ impl World {
 
     fn living(&self) -> Option<Arc<Living>> {
         self.context.lock().clone()
+    }
+
+    /// Lets others go first, if the scenario is played that way.
+    pub(super) async fn idle(&self) {
+        if let Some(yields) = &self.extras.yields {
+            yielding::idle(yields).await;
+        }
+    }
+
+    /// Whether the scenario is interrupted at a place its script doesn't know of.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.extras.watch.is_some()
+    }
+
+    /// Counts a tool body while it runs.
+    pub(super) fn body(&self) -> BodyGuard<'_> {
+        self.bodies.fetch_add(1, Ordering::Relaxed);
+        BodyGuard(&self.bodies)
+    }
+
+    pub(super) fn bodies_running(&self) -> usize {
+        self.bodies.load(Ordering::Relaxed)
+    }
+
+    /// Ends the context for good, and everything that keeps it.
+    pub(super) async fn end(&self) {
+        self.agents().close().await;
+        self.wait_disposed().await;
+        self.settle().await;
     }
 
     pub(super) fn agents(&self) -> Arc<Agents> {
@@ -290,7 +339,22 @@ impl World {
             setup: Some(self.setup(op.get("setupThrows").map(fault::thrown))),
             signal: None,
         };
-        self.agents().start(options).await.map(|_| ()).map_err(Into::into)
+        let watch = self
+            .extras
+            .watch
+            .clone()
+            .filter(|_| options.id.as_ref().is_some_and(|id| id.as_str() == self.main));
+        let Some(watch) = watch else {
+            self.agents().start(options).await?;
+            return Ok(());
+        };
+        let (agent, life) = self.agents().start_undriven(options).await?;
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "ends with its agent, which the scenario waits for"
+        )]
+        drop(tokio::spawn(watch.over(&agent, life)));
+        Ok(())
     }
 
     fn seed_from(&self, from: &Json) -> anyhow::Result<Log> {
@@ -419,6 +483,15 @@ impl World {
         self.note(json!({ "kind": "crash" }));
         self.restart().await;
         self.record(|record| record.sessions.clear());
+    }
+}
+
+/// A tool body that runs.
+pub(super) struct BodyGuard<'a>(&'a AtomicUsize);
+
+impl Drop for BodyGuard<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
