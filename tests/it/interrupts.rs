@@ -57,7 +57,11 @@ fn interrupt_all(how: How, stride: usize) {
 
 /// How far apart the interruptions are: 1 looks at every one of them (`HAMES_LONG=1`, see CONTRIBUTING).
 fn stride() -> usize {
-    if option_env!("HAMES_LONG").is_some() { 1 } else { 10 }
+    if option_env!("HAMES_LONG").is_some() {
+        1
+    } else {
+        10
+    }
 }
 
 #[test]

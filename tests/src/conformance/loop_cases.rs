@@ -15,15 +15,18 @@ mod listener;
 mod observer;
 mod ops;
 mod snapshot;
+mod store;
 mod tool;
 mod world;
 pub mod yielding;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use hames_types::json::Json;
 
+use self::store::Kind;
 use self::world::{Extras, World};
 use super::case::{Case, Mode};
 use super::outcome::Outcome;
@@ -39,36 +42,53 @@ pub fn run(case: &Case<'_>) -> anyhow::Result<Outcome> {
         Mode::Listeners => return Ok(Outcome::Waiting("listeners in the sandbox")),
     }
     let script = case.field("script");
-    if script.get("persistence").is_some_and(|store| !store.is_null()) {
-        return Ok(Outcome::Waiting("the stores"));
+    let persistence = script.get("persistence").filter(|store| !store.is_null());
+    // A scenario without a store runs once, one with a store on every kind of store it applies to.
+    let kinds = match persistence {
+        None => vec![None],
+        Some(persistence) => Kind::of(persistence).iter().copied().map(Some).collect(),
+    };
+    let mut outcomes = Vec::new();
+    for kind in kinds {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .context("building the runtime")?;
+        let shown = runtime.block_on(async {
+            tokio::time::timeout(PATIENCE, play(script, kind))
+                .await
+                .context("something waits for what never comes")?
+        })?;
+        let place = kind.map_or_else(String::new, |kind| format!("({kind:?})"));
+        outcomes.push(judged(case, &shown).within(&place));
     }
-    let shown = play_out(script)?;
-    Ok(match snapshot::compare(case, &shown) {
-        Outcome::Failed(difference) => match deviations::of(script, &shown) {
+    Ok(Outcome::first_of(outcomes))
+}
+
+/// Longest a scenario may take on the paused clock; only one that waits for what never comes gets there.
+const PATIENCE: Duration = Duration::from_secs(100_000);
+
+fn judged(case: &Case<'_>, shown: &Json) -> Outcome {
+    match snapshot::compare(case, shown) {
+        Outcome::Failed(difference) => match deviations::of(case, shown) {
             Some(rule) => Outcome::Deviating(rule),
             None => Outcome::Failed(difference),
         },
         Outcome::Passed => Outcome::Passed,
         Outcome::Waiting(part) => Outcome::Waiting(part),
         Outcome::Deviating(rule) => Outcome::Deviating(rule),
-    })
+    }
 }
 
-/// Plays a script of the format from start to idle and gives everything that is recorded of it.
-///
-/// # Errors
-/// If the script can't be played at all.
-pub fn play_out(script: &Json) -> anyhow::Result<Json> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .context("building the runtime")?;
-    runtime.block_on(play(script))
-}
-
-async fn play(script: &Json) -> anyhow::Result<Json> {
-    let world = World::new(script, Extras::default())?;
+async fn play(script: &Json, kind: Option<Kind>) -> anyhow::Result<Json> {
+    let world = World::new(
+        script,
+        Extras {
+            kind,
+            ..Extras::default()
+        },
+    )?;
     world.open().await;
     let actions = script
         .get("actions")

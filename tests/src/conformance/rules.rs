@@ -95,3 +95,9 @@ pub static TYPED_CHUNKS: Rule = Rule {
     id: "typed chunks",
     what: "an adapter can't emit a chunk whose fields aren't of their types; the scripted one fails its call instead",
 };
+
+/// A defect of the reference that the data marks as one.
+pub static REFERENCE_DEFECT: Rule = Rule {
+    id: "reference-defect",
+    what: "a resumed session whose outcome-unknown result was synthesised goes on, on every kind of store",
+};

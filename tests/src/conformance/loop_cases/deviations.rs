@@ -5,11 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use hames_types::chunk::StreamChunk;
 use hames_types::json::{FromJson, Json};
 
-use super::super::rules::{Rule, TWIN_CALLS, TYPED_CHUNKS};
+use super::super::case::Case;
+use super::super::rules::{REFERENCE_DEFECT, Rule, TWIN_CALLS, TYPED_CHUNKS};
 use super::world::list;
 
 /// The rule a scenario falls under.
-pub(super) fn of(script: &Json, shown: &Json) -> Option<&'static Rule> {
+pub(super) fn of(case: &Case<'_>, shown: &Json) -> Option<&'static Rule> {
+    let script = case.field("script");
+    let marked = case
+        .list("tags")
+        .is_ok_and(|tags| tags.iter().any(|tag| tag == "reference-defect"));
+    if marked && goes_on_after_repair(shown) {
+        return Some(&REFERENCE_DEFECT);
+    }
     if responses(script).any(calls_twins) && ended_with(shown, "MALFORMED_RESPONSE") {
         return Some(&TWIN_CALLS);
     }
@@ -54,6 +62,17 @@ fn calls_twins(items: &[Json]) -> bool {
 /// A number outside JSON stands where a chunk has a typed field.
 fn is_untyped_chunk(item: &Json) -> bool {
     item.get("type").is_some() && StreamChunk::from_json(item.clone()).is_err()
+}
+
+/// Whether a call of unknown outcome was closed and a later turn ran to its end, with nothing refused.
+fn goes_on_after_repair(shown: &Json) -> bool {
+    let unknown = list(shown, "events").iter().position(|event| {
+        event.pointer("/data/error/code").and_then(Json::as_str) == Some("TOOL_OUTCOME_UNKNOWN")
+    });
+    let completed =
+        |event: &Json| event.pointer("/data/reason/kind").and_then(Json::as_str) == Some("completed");
+    let went_on = unknown.is_some_and(|at| list(shown, "events").iter().skip(at).any(completed));
+    went_on && list(shown, "opErrors").is_empty()
 }
 
 /// Whether some turn ended with a model failure of that code.

@@ -13,11 +13,13 @@ use hames_agent::{
     Agent, AgentConfig, AgentOptions, Agents, ConfiguredSession, Limits, Services, Setup, StartOptions,
 };
 use hames_log::{Log, Session, SessionMeta, Sessions};
+use hames_store::Persistence;
 use hames_types::fault::Fault;
 use hames_types::id::{ProviderId, SessionId};
 use hames_types::json::{FromJson, Json};
 use hames_types::port::clock::FixedClock;
 use hames_types::port::llm::Llm;
+use hames_types::port::store::SessionLoader;
 use parking_lot::Mutex;
 use serde_json::json;
 use smol_str::SmolStr;
@@ -26,6 +28,7 @@ use tokio::sync::watch;
 use super::adapter::ScriptAdapter;
 use super::approval::ScriptApprover;
 use super::interrupt::Watch;
+use super::store::{Kind, Shelf};
 use super::tool::ScriptGuard;
 use super::yielding::Yields;
 use super::{fault, listener, observer, ops, tool, yielding};
@@ -41,6 +44,7 @@ pub(super) struct World {
     context: Mutex<Option<Arc<Living>>>,
     gates: Mutex<HashMap<String, watch::Sender<bool>>>,
     extras: Extras,
+    shelf: Mutex<Option<Shelf>>,
     bodies: AtomicUsize,
 }
 
@@ -51,6 +55,8 @@ pub(super) struct Extras {
     pub(super) watch: Option<Arc<Watch>>,
     /// Lets others go first at every await.
     pub(super) yields: Option<Yields>,
+    /// On which kind of store it runs.
+    pub(super) kind: Option<Kind>,
 }
 
 /// What is recorded, and what goes on over a restart.
@@ -70,6 +76,7 @@ pub(super) struct Record {
 /// One context: what a restart replaces.
 struct Living {
     agents: Arc<Agents>,
+    persistence: Option<Arc<Persistence>>,
     tools: Mutex<HashMap<String, ToolEntry>>,
 }
 
@@ -90,12 +97,17 @@ impl World {
                 .unwrap_or_default();
             record.responses.push(responses.into());
         }
+        let shelf = match (extras.kind, script.get("persistence")) {
+            (Some(kind), Some(persistence)) => Some(Shelf::new(kind, persistence)?),
+            _ => None,
+        };
         let world = Arc::new(Self {
             main,
             script: script.clone(),
             record: Mutex::new(record),
             context: Mutex::new(None),
             gates: Mutex::default(),
+            shelf: Mutex::new(shelf),
             extras,
             bodies: AtomicUsize::new(0),
         });
@@ -116,9 +128,17 @@ impl World {
             tools,
         };
         observer::record_all(self, &services);
-        let agents = Agents::new(services, None);
+        let persistence = match &*self.shelf.lock() {
+            Some(shelf) => Some(shelf.follow(&services)?),
+            None => None,
+        };
+        let loader = persistence
+            .clone()
+            .map(|persistence| persistence as Arc<dyn SessionLoader>);
+        let agents = Agents::new(services, loader);
         *self.context.lock() = Some(Arc::new(Living {
             agents,
+            persistence,
             tools: Mutex::default(),
         }));
         for tool in list(&self.script, "tools") {
@@ -463,26 +483,51 @@ impl World {
         self.settle().await;
     }
 
-    /// Ends the context and builds a new one. What the teardown itself tells isn't part of the comparison.
+    /// Ends the context and builds a new one on the same store.
     pub(super) async fn restart(self: &Arc<Self>) {
+        self.end_context().await;
+        self.begin_context().await;
+    }
+
+    /// As a restart, but only what is durable now survives, and nothing more is told of the old context.
+    pub(super) async fn crash(self: &Arc<Self>) {
+        let left = self.shelf.lock().as_ref().map(Shelf::as_it_is).transpose();
+        // Nothing of the old context is left to look at, not even its main log.
+        self.record(|record| record.sessions.clear());
+        self.note(json!({ "kind": "crash" }));
         self.record(|record| record.muted = true);
-        self.agents().close().await;
-        self.record(|record| {
-            record.muted = false;
-            record.ending.clear();
-        });
+        self.end_context().await;
+        self.record(|record| record.muted = false);
+        match left {
+            Ok(left) => *self.shelf.lock() = left,
+            Err(error) => self.problem("crash", &error),
+        }
+        self.begin_context().await;
+    }
+
+    async fn end_context(&self) {
+        let Some(living) = self.living() else { return };
+        living.agents.close().await;
+        if let Some(persistence) = &living.persistence
+            && let Err(failures) = persistence.close().await
+        {
+            // A flush that was to fail fails here, too; the scenario has seen it already.
+            drop(failures);
+        }
+        self.record(|record| record.ending.clear());
+    }
+
+    async fn begin_context(self: &Arc<Self>) {
         if let Err(error) = self.compose() {
-            let entry = json!({ "op": "restart", "message": error.to_string() });
-            self.record(|record| record.op_errors.push(entry));
+            self.problem("restart", &error);
         }
         self.start_configured().await;
     }
 
-    /// As a restart, but nothing later than now is kept.
-    pub(super) async fn crash(self: &Arc<Self>) {
-        self.note(json!({ "kind": "crash" }));
-        self.restart().await;
-        self.record(|record| record.sessions.clear());
+    /// Something of the runner's own failed; shown as a failed op, which no recording has.
+    fn problem(&self, op: &str, error: &anyhow::Error) {
+        let entry = json!({ "op": op, "message": format!("{error:#}") });
+        self.record(|record| record.op_errors.push(entry));
     }
 }
 
