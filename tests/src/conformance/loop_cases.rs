@@ -50,20 +50,32 @@ pub fn run(case: &Case<'_>) -> anyhow::Result<Outcome> {
     };
     let mut outcomes = Vec::new();
     for kind in kinds {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .context("building the runtime")?;
-        let shown = runtime.block_on(async {
-            tokio::time::timeout(PATIENCE, play(script, kind))
-                .await
-                .context("something waits for what never comes")?
-        })?;
+        let shown = play_on(script, kind)?;
         let place = kind.map_or_else(String::new, |kind| format!("({kind:?})"));
         outcomes.push(judged(case, &shown).within(&place));
     }
     Ok(Outcome::first_of(outcomes))
+}
+
+/// Plays a script of the format from start to idle and gives everything that is recorded of it.
+///
+/// # Errors
+/// If the script can't be played at all.
+pub fn play_out(script: &Json) -> anyhow::Result<Json> {
+    play_on(script, None)
+}
+
+fn play_on(script: &Json, kind: Option<Kind>) -> anyhow::Result<Json> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .context("building the runtime")?;
+    runtime.block_on(async {
+        tokio::time::timeout(PATIENCE, play(script, kind))
+            .await
+            .context("something waits for what never comes")?
+    })
 }
 
 /// Longest a scenario may take on the paused clock; only one that waits for what never comes gets there.
