@@ -21,3 +21,4 @@ mod recorded;
 mod refusals;
 mod repair;
 mod round_trip;
+mod schemas;
