@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::Validator;
 use smol_str::SmolStr;
 
 use crate::chunk::FinishReason;
@@ -18,16 +18,9 @@ use crate::message::MessageSource;
 use crate::open::OpenSum;
 use crate::turn::{TurnEndReason, TurnTrigger};
 
-/// Largest JSON Schema of a declared kind, in bytes of its compact text.
-///
-/// A schema describes one small payload; the shipped ones are under 2 KiB. It comes from a plugin nobody reviewed
-/// and is compiled at load, so its size bounds that work.
-pub const MAX_SCHEMA_BYTES: usize = 64 * 1024;
+mod schema;
 
-/// Memory a pattern of a declared schema may take when compiled, in bytes.
-///
-/// Patterns run on the linear-time engine; this bounds what `a{1000}{1000}` could ask for.
-pub const MAX_PATTERN_BYTES: usize = 1024 * 1024;
+pub use schema::{MAX_PATTERN_BYTES, MAX_PATTERNS, MAX_SCHEMA_BYTES, MAX_UNFOLDED, MAX_UNFOLDED_DEPTH};
 
 /// The six sums that plugins may extend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -281,7 +274,7 @@ impl KindRegistry {
                 tag,
             });
         }
-        let validator = compile(&schema).map_err(|problem| DeclareError::Schema {
+        let validator = schema::compile(&schema).map_err(|problem| DeclareError::Schema {
             owner: owner.clone(),
             sum,
             tag: tag.clone(),
@@ -354,15 +347,5 @@ fn is_word(word: &str) -> bool {
             .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'/'))
 }
 
-fn compile(schema: &Json) -> Result<Validator, String> {
-    check_lossless(schema, "schema").map_err(|fault| fault.to_string())?;
-    let size = schema.to_string().len();
-    if size > MAX_SCHEMA_BYTES {
-        return Err(format!("it has {size} bytes; the limit is {MAX_SCHEMA_BYTES}"));
-    }
-    jsonschema::options()
-        .offline()
-        .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN_BYTES))
-        .build(schema)
-        .map_err(|fault| fault.to_string())
-}
+#[cfg(test)]
+mod tests;
