@@ -12,6 +12,7 @@
 mod adapters;
 mod conformance;
 mod crash;
+mod crowd;
 mod decoders;
 mod folds;
 mod generate;
@@ -22,4 +23,5 @@ mod recorded;
 mod refusals;
 mod repair;
 mod round_trip;
+mod schedules;
 mod schemas;

@@ -153,8 +153,9 @@ async fn play_and_look(script: &Json, watch: &Arc<Watch>) -> anyhow::Result<Vec<
     Ok(problems)
 }
 
-/// What is wrong with a session that nobody drives any more.
-fn faults_of(session: &Arc<Session>) -> Vec<String> {
+/// What is wrong with a session that nobody drives any more: something open, or a history no provider takes.
+#[must_use]
+pub fn faults_of(session: &Arc<Session>) -> Vec<String> {
     let mut faults = Vec::new();
     if let Some(turn) = session.open_turn() {
         faults.push(format!("turn {turn} is open"));
