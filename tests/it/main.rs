@@ -22,6 +22,7 @@ mod loop_rules;
 mod recorded;
 mod refusals;
 mod repair;
+mod requests;
 mod round_trip;
 mod schedules;
 mod schemas;

@@ -1,5 +1,8 @@
 //! Which adapter serves a request, and whose failure a failure is (R-LLM).
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
