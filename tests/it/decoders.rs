@@ -123,3 +123,59 @@ fn hostile_nesting_is_an_error_and_not_a_stack_overflow() {
         }
     }
 }
+
+#[test]
+fn an_error_repeats_no_more_of_its_input_than_a_person_reads() {
+    let long = "x".repeat(100_000);
+    let deep = (0..120).fold(
+        Json::from(1),
+        |inner, _| serde_json::json!({ long.get(..500).unwrap(): inner }),
+    );
+    let event = |kind: &str, data: Json| serde_json::json!({"type": kind, "seq": 0, "time": 0, "data": data});
+    let number: Json = serde_json::from_str(&format!("1{}", "0".repeat(100_000))).unwrap();
+    for value in [
+        Json::from(long.clone()),
+        serde_json::json!({"type": long, "kind": long, "version": long, "id": long}),
+        serde_json::json!({"version": 0, "id": "a", "createdAt": 1, "cwd": long}),
+        serde_json::json!({"type": long, "seq": 0, "time": 0, "data": 1, "surfaceOp": long}),
+        event(&long, number.clone()),
+        event("plugin/x", deep),
+        serde_json::json!({"type": "x", "seq": 0, "time": 0, "data": 1, long.as_str(): 1}),
+        serde_json::json!({
+            "type": "user/message", "seq": 0, "time": 0, "data": 1, "surfaceOp": {long.as_str(): 1}
+        }),
+        event("user/message", number.clone()),
+        serde_json::json!({ long.as_str(): number }),
+    ] {
+        for text in errors(&value) {
+            assert!(text.len() < 1_000, "{} bytes: {}", text.len(), &text[..300]);
+        }
+    }
+}
+
+/// What every decoder says against a value.
+fn errors(value: &Json) -> Vec<String> {
+    fn said<T: FromJson>(value: &Json) -> Option<String> {
+        T::from_json(value.clone()).err().map(|fault| fault.to_string())
+    }
+    [
+        said::<ContentBlock>(value),
+        said::<MessageSource>(value),
+        said::<StreamChunk>(value),
+        said::<Message>(value),
+        said::<RequestHeader>(value),
+        SessionHeader::read(value.clone())
+            .err()
+            .map(|fault| fault.to_string()),
+        Log::from_records(vec![value.clone()])
+            .err()
+            .map(|fault| fault.to_string()),
+        EventData::read("todo/write", value.clone())
+            .body()
+            .err()
+            .map(ToString::to_string),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

@@ -2,7 +2,7 @@
 
 use hames_types::event::{EventBody, EventData, Placement, SurfaceOp, check_payload, is_surface_kind};
 use hames_types::id::Seq;
-use hames_types::json::{Json, JsonMap, MAX_SAFE_INTEGER, check_lossless, describe};
+use hames_types::json::{Json, JsonMap, MAX_SAFE_INTEGER, check_lossless, describe, shortened};
 
 use crate::error::{AppendError, Problem, SurfaceFault};
 
@@ -122,7 +122,11 @@ fn read_op(value: Json) -> Result<SurfaceOp, SurfaceFault> {
                 .keys()
                 .find(|key| !matches!(key.as_str(), "op" | "start" | "end"))
             {
-                return Err(bad(&format!("surfaceOp.{key}"), "absent", "it".to_owned()));
+                return Err(bad(
+                    &format!("surfaceOp.{}", shortened(key)),
+                    "absent",
+                    "it".to_owned(),
+                ));
             }
             match fields.get("op").and_then(Json::as_str) {
                 Some("replace") => {}

@@ -2,12 +2,12 @@
 
 use hames_types::fault::Fault;
 use hames_types::id::{CallId, Seq, SessionId, StepNo, TurnNo};
-use hames_types::json::{DecodeError, NotLossless};
+use hames_types::json::{DecodeError, NotLossless, shortened};
 use smol_str::SmolStr;
 
 /// A refused append. The log, its surface and its history are what they were.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("refused event `{kind}` ({}): {problem}", self.problem.rule())]
+#[error("refused event `{}` ({}): {problem}", shortened(.kind), self.problem.rule())]
 pub struct AppendError {
     /// The event's `type`.
     pub kind: SmolStr,

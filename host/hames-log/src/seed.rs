@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hames_types::event::{Event, EventBody};
 use hames_types::id::Seq;
-use hames_types::json::{DecodeError, FromJson, Json, check_lossless};
+use hames_types::json::{DecodeError, FromJson, Json, check_lossless, shortened};
 use hames_types::turn::TurnEndReason;
 
 use crate::draft::Draft;
@@ -126,7 +126,8 @@ pub fn read_event(record: Json) -> Result<Event, SeedProblem> {
     let (surface_op, sources) = (take("surfaceOp"), take("sourceEventSeqs"));
     if let Some(key) = fields.keys().next() {
         return Err(SeedProblem::Envelope(DecodeError::refused(format!(
-            "has an unknown field `{key}`"
+            "has an unknown field `{}`",
+            shortened(key)
         ))));
     }
     let kind = String::from_json(kind).map_err(|fault| SeedProblem::Envelope(fault.inside("type")))?;

@@ -6,7 +6,7 @@ use serde_json::Number;
 use smol_str::SmolStr;
 
 use crate::id::SessionId;
-use crate::json::{DecodeError, Extra, FromJson, Json, check_lossless, record};
+use crate::json::{DecodeError, Extra, FromJson, Json, check_lossless, describe, record, shortened};
 
 /// Format version of the log. Any other is refused, without migration (R-PER-6).
 pub const LOG_VERSION: u64 = 0;
@@ -46,7 +46,7 @@ pub enum HeaderError {
     #[error("bad session header: {0}")]
     NotLossless(#[from] crate::json::NotLossless),
     /// It belongs to another session.
-    #[error("the header's id {found} is not the session's id {expected}")]
+    #[error("the header's id `{}` is not the session's id `{}`", shortened(.found.as_str()), shortened(.expected.as_str()))]
     OtherId {
         /// The session's.
         expected: SessionId,
@@ -54,10 +54,10 @@ pub enum HeaderError {
         found: SessionId,
     },
     /// It has a version this program doesn't read.
-    #[error("session format version {0} is not supported; this program reads version {LOG_VERSION}")]
+    #[error("`version` must be {LOG_VERSION}, the one this program reads; found {0}")]
     Version(String),
     /// Its folder isn't an absolute path.
-    #[error("`cwd` must be an absolute path, found {0:?}")]
+    #[error("`cwd` must be an absolute path, found {:?}", shortened(.0))]
     RelativeCwd(SmolStr),
 }
 
@@ -87,7 +87,7 @@ impl SessionHeader {
         let mut fields = crate::json::object(value).map_err(HeaderError::Shape)?;
         match fields.shift_remove("version") {
             Some(version) if version.as_u64() == Some(LOG_VERSION) => {}
-            Some(version) => return Err(HeaderError::Version(version.to_string())),
+            Some(version) => return Err(HeaderError::Version(describe(&version))),
             None => return Err(HeaderError::Shape(DecodeError::missing("version"))),
         }
         let id = fields

@@ -4,6 +4,7 @@
 //! kept in [`Extra`]. So an unknown field of a known record survives a round trip, which serde's derive can't do
 //! without buffering. Numbers keep their text (`1.50` stays `1.50`, 64-bit integers stay exact).
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -119,17 +120,29 @@ impl fmt::Display for DecodeError {
             problem,
         } = &*self.0;
         if let (Some(sum), Some(kind)) = (sum, kind) {
-            write!(out, "bad {sum} `{kind}`: ")?;
+            write!(out, "bad {sum} `{}`: ", shortened(kind))?;
         }
         if path.is_empty() {
             write!(out, "the value {problem}")
         } else {
-            write!(out, "`{path}` {problem}")
+            write!(out, "`{}` {problem}", shortened(path))
         }
     }
 }
 
 impl std::error::Error for DecodeError {}
+
+/// Most characters of foreign text that an error repeats.
+const SHOWN_CHARS: usize = 120;
+
+/// Text from outside as an error shows it: whole if it is short, else its beginning.
+#[must_use]
+pub fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
+        None => Cow::Borrowed(text),
+    }
+}
 
 /// What a value is, in a word or two, for error messages. Never prints more than a short piece of it.
 #[must_use]
@@ -138,12 +151,10 @@ pub fn describe(value: &Json) -> String {
         Json::Null => "null".to_owned(),
         Json::Bool(flag) => flag.to_string(),
         Json::Number(number) => {
-            let text: String = number.as_str().chars().take(40).collect();
-            format!("the number {text}")
+            format!("the number {}", shortened(number.as_str()))
         }
         Json::String(text) => {
-            let head: String = text.chars().take(40).collect();
-            format!("the string {head:?}")
+            format!("the string {:?}", shortened(text))
         }
         Json::Array(items) => format!("a list of {}", items.len()),
         Json::Object(_) => "an object".to_owned(),

@@ -13,7 +13,7 @@ use crate::chunk::FinishReason;
 use crate::content::ContentBlock;
 use crate::event::EventBody;
 use crate::id::PluginId;
-use crate::json::{Json, NotLossless, check_lossless};
+use crate::json::{Json, NotLossless, check_lossless, shortened};
 use crate::message::MessageSource;
 use crate::open::OpenSum;
 use crate::turn::{TurnEndReason, TurnTrigger};
@@ -153,7 +153,7 @@ pub enum DeclareError {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum KindError {
     /// Nobody declared the kind.
-    #[error("nobody declared the {sum} `{tag}`; a plugin declares its kinds in its manifest")]
+    #[error("nobody declared the {sum} `{}`; a plugin declares its kinds in its manifest", shortened(.tag))]
     Undeclared {
         /// Which sum.
         sum: Sum,

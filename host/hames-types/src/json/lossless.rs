@@ -1,6 +1,6 @@
 //! Would a JSON value read the same everywhere? (R-JSON-1)
 
-use super::Json;
+use super::{Json, shortened};
 
 /// Deepest nesting of arrays and objects accepted anywhere.
 ///
@@ -10,7 +10,7 @@ pub const MAX_JSON_DEPTH: usize = 127;
 
 /// Why a value isn't lossless JSON (R-JSON-1).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not lossless JSON at `{path}`: {reason}")]
+#[error("not lossless JSON at `{}`: {reason}", shortened(.path))]
 pub struct NotLossless {
     /// Where, as a path from the root (`data.list[2].n`).
     pub path: String,
@@ -34,10 +34,10 @@ impl NotLossless {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LossReason {
     /// Negative zero: it doesn't survive the usual implementations.
-    #[error("negative zero (`{0}`)")]
+    #[error("negative zero (`{}`)", shortened(.0))]
     NegativeZero(String),
     /// A number outside what a 64-bit float can hold.
-    #[error("a number that is not finite (`{0}`)")]
+    #[error("a number that is not finite (`{}`)", shortened(.0))]
     NotFinite(String),
     /// Nested deeper than [`MAX_JSON_DEPTH`].
     #[error("nested deeper than {MAX_JSON_DEPTH}")]
