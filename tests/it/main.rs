@@ -4,7 +4,6 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
-    clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test says what is wrong by stopping, its helpers too"
 )]
