@@ -204,7 +204,7 @@ struct Declared {
     out_of_band: bool,
 }
 
-/// The declared kinds of one process. Filled while plugins load, then only read.
+/// The declared kinds of one process. Changed when plugins are loaded and unloaded.
 #[derive(Debug, Default)]
 pub struct KindRegistry {
     kinds: HashMap<(Sum, SmolStr), Declared>,
@@ -289,6 +289,11 @@ impl KindRegistry {
             },
         );
         Ok(())
+    }
+
+    /// Takes back everything an owner declared, when its plugin is unloaded or couldn't be loaded.
+    pub fn withdraw(&mut self, owner: &PluginId) {
+        self.kinds.retain(|_, declared| declared.owner != *owner);
     }
 
     /// Checks a payload that `producer` made. Core kinds aren't asked here; their types check them.

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod listener;
 pub mod llm;
 pub mod notice;
+pub mod plugin;
 pub mod seam;
 pub mod store;
 pub mod tool;
