@@ -4,6 +4,7 @@
 //! keeps the order of turns, tells observers, and is published by [`Sessions`]. [`repair`], [`project`], [`header`],
 //! [`surface`], [`assemble`] and [`grammar`] are pure.
 
+mod access;
 pub mod assemble;
 mod draft;
 pub mod error;
@@ -20,6 +21,7 @@ mod slot;
 pub mod surface;
 pub mod trace;
 
+pub use access::LiveAccess;
 pub use draft::Draft;
 pub use log::{Log, first_header_reason};
 pub use session::Session;
