@@ -7,6 +7,7 @@
 mod agent;
 mod agents;
 pub mod approval;
+mod callers;
 mod driver;
 mod error;
 mod inbox;
@@ -30,6 +31,7 @@ mod turn;
 
 pub use agent::{Agent, AgentOptions, InjectOptions, SendOptions};
 pub use agents::{AgentConfig, AgentConfigError, Agents, ConfiguredSession, Life, Setup, StartOptions};
+pub use callers::LiveCallers;
 pub use error::{StartError, VerbError};
 pub use layers::{EntryId, OnChange};
 pub use limits::Limits;
