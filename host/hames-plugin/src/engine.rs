@@ -1,0 +1,171 @@
+//! How does WebAssembly run here? One engine for all plugins: its pool, its features and its ticking.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::{self, Thread};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use wasmtime::{Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
+
+use crate::limits::{MAX_CALLS_IN_FLIGHT, MAX_MEMORY, TICK};
+
+/// The engine, shared by all plugins of a process. A clone is the same engine.
+#[derive(Clone)]
+pub(crate) struct Engine(Arc<Inner>);
+
+struct Inner {
+    wasm: wasmtime::Engine,
+    places: Arc<Semaphore>,
+    ticker: Ticker,
+}
+
+/// The thread that moves the epoch on while calls are in flight, and sleeps while none is.
+struct Ticker {
+    thread: Thread,
+    state: Arc<TickerState>,
+}
+
+#[derive(Default)]
+struct TickerState {
+    calls: AtomicUsize,
+    ended: AtomicBool,
+}
+
+impl Engine {
+    /// Reserves the pool and starts ticking.
+    ///
+    /// # Errors
+    /// If the address space or the ticking thread can't be had.
+    pub(crate) fn new() -> wasmtime::Result<Self> {
+        let wasm = wasmtime::Engine::new(&config())?;
+        let ticker = Ticker::start(&wasm)?;
+        Ok(Self(Arc::new(Inner {
+            wasm,
+            places: Arc::new(Semaphore::new(MAX_CALLS_IN_FLIGHT as usize)),
+            ticker,
+        })))
+    }
+
+    /// Wasmtime's side of it.
+    pub(crate) fn wasm(&self) -> &wasmtime::Engine {
+        &self.0.wasm
+    }
+
+    /// A place for a call; waits while all are taken.
+    pub(crate) async fn place(&self) -> Option<Place> {
+        let permit = Arc::clone(&self.0.places).acquire_owned().await.ok()?;
+        Some(self.enter(permit))
+    }
+
+    /// A place for a call if one is free.
+    pub(crate) fn try_place(&self) -> Option<Place> {
+        let permit = Arc::clone(&self.0.places).try_acquire_owned().ok()?;
+        Some(self.enter(permit))
+    }
+
+    fn enter(&self, permit: OwnedSemaphorePermit) -> Place {
+        let ticker = &self.0.ticker;
+        if ticker.state.calls.fetch_add(1, Ordering::AcqRel) == 0 {
+            ticker.thread.unpark();
+        }
+        Place {
+            state: Arc::clone(&ticker.state),
+            _permit: permit,
+        }
+    }
+}
+
+/// A place in the pool, for as long as a call is in flight.
+pub(crate) struct Place {
+    state: Arc<TickerState>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.state.calls.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Ticker {
+    fn start(wasm: &wasmtime::Engine) -> std::io::Result<Self> {
+        let state = Arc::<TickerState>::default();
+        let seen = Arc::downgrade(&state);
+        let weak = wasm.weak();
+        let handle = thread::Builder::new()
+            .name("hames-epoch".to_owned())
+            .spawn(move || tick(&seen, &weak))?;
+        Ok(Self {
+            thread: handle.thread().clone(),
+            state,
+        })
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        // Not joined: the thread may be the last to hold the state for a tick, and nobody waits for it.
+        self.state.ended.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}
+
+fn tick(state: &Weak<TickerState>, wasm: &wasmtime::EngineWeak) {
+    loop {
+        let Some(state) = state.upgrade() else { return };
+        if state.ended.load(Ordering::Acquire) {
+            return;
+        }
+        if state.calls.load(Ordering::Acquire) == 0 {
+            drop(state);
+            thread::park();
+            continue;
+        }
+        drop(state);
+        thread::sleep(TICK);
+        match wasm.upgrade() {
+            Some(wasm) => wasm.increment_epoch(),
+            None => return,
+        }
+    }
+}
+
+fn config() -> Config {
+    let mut config = Config::new();
+    config
+        .epoch_interruption(true)
+        // A listener's answer must be the same everywhere.
+        .relaxed_simd_deterministic(true)
+        .cranelift_nan_canonicalization(true)
+        // Formatting a backtrace costs milliseconds and a guest decides how often.
+        .wasm_backtrace_max_frames(None)
+        .generate_address_map(false)
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
+    config
+}
+
+fn pool() -> PoolingAllocationConfig {
+    let calls = MAX_CALLS_IN_FLIGHT;
+    let mut pool = PoolingAllocationConfig::default();
+    pool.total_component_instances(calls)
+        .total_stacks(calls)
+        // A guest of the usual toolchains has one to three core instances and one memory; others have more.
+        .total_core_instances(4 * calls)
+        .total_memories(calls + calls / 4)
+        .total_tables(2 * calls)
+        .max_core_instances_per_component(100)
+        .max_tables_per_component(100)
+        .max_memories_per_component(8)
+        .max_component_instance_size(4 << 20)
+        .max_core_instance_size(4 << 20)
+        .table_elements(65_536)
+        .max_memory_size(MAX_MEMORY)
+        // What stays resident is cheaper to clean than to map anew, and with the page-map scan only what was touched
+        // is cleaned. Without it fresh calls don't scale over threads.
+        .linear_memory_keep_resident(256 << 10)
+        .table_keep_resident(64 << 10)
+        .async_stack_keep_resident(64 << 10)
+        .pagemap_scan(Enabled::Auto)
+        .max_unused_warm_slots(64);
+    pool
+}

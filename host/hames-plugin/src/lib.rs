@@ -1,0 +1,46 @@
+//! The sandbox: components offer tools, the host loads, confines and calls them.
+//!
+//! A [`Sandbox`] loads a [`PluginSpec`] into a [`Plugin`], whose tools are tools like any other. A component reaches
+//! what its imports, its manifest and the operator's [`Grant`] allow together; every call has its own instance, its
+//! own limits and a deadline. What a guest can bring about is a failed call, never a failed host.
+//!
+//! Read in this order: [`load`] (bytes to plugin), `invoke` (one call), `tool` (the port), `link` and `grant` (what
+//! is in reach), `host` (what the imports do), `convert` (what crosses), `http` (the way out).
+
+mod arguments;
+#[expect(clippy::all, clippy::restriction, reason = "generated from `wit/`")]
+mod bindings;
+mod cache;
+mod convert;
+mod engine;
+mod error;
+mod grant;
+mod host;
+mod http;
+mod inspect;
+mod invoke;
+mod keep;
+mod limits;
+mod link;
+mod load;
+mod manifest;
+mod meter;
+mod plugin;
+mod state;
+mod tool;
+mod wasi;
+mod who;
+
+pub use cache::{Cache, CacheError};
+pub use error::{CallError, Limit, LoadError, LoadProblem, Opaque};
+pub use grant::{
+    Access, AgentGrant, Capability, Clocks, Folder, Grant, HttpRule, Random, Scheme, Secret, SessionGrant,
+    Speak,
+};
+pub use http::{Network, Resolve};
+pub use keep::MemoryStore;
+pub use limits::{Limits, MAX_MEMORY};
+pub use load::{Inspection, PluginSpec, Sandbox};
+pub use manifest::{Manifest, ManifestError, SECTION, Want};
+pub use plugin::Plugin;
+pub use who::{Diary, Level, Services, Traced};

@@ -1,0 +1,460 @@
+//! How does a file become a plugin? Bytes, inspection, compiled code, checked imports, a first call, ready.
+
+use std::sync::Arc;
+
+use hames_types::id::PluginId;
+use hames_types::json::Json;
+use hames_types::kinds::KindRegistry;
+use hames_types::signal::Signal;
+use sha2::{Digest, Sha256};
+use wasmtime::component::{Component, InstancePre};
+
+use crate::bindings::exports::hames::plugin::{plugin as wit_plugin, tools as wit_tools};
+use crate::cache::{Cache, hex};
+use crate::convert::tool::{Described, admit_definition};
+use crate::convert::{Admit, Refused};
+use crate::engine::Engine;
+use crate::error::{CallError, Limit, LoadError, LoadProblem, Opaque};
+use crate::grant::{Capability, Grant};
+use crate::inspect::{guarded, inspect};
+use crate::invoke::Site;
+use crate::limits::{Limits, MAX_MEMORY, MAX_TOOLS};
+use crate::link;
+use crate::manifest::{Manifest, shown};
+use crate::plugin::{Exports, Loaded, Plugin, bad_schema};
+use crate::state::{Call, State};
+use crate::tool::admit_fault;
+use crate::who::{Services, Who};
+
+/// A plugin as the operator configured it.
+#[derive(Debug, Clone)]
+pub struct PluginSpec {
+    /// Its id; the manifest must have the same.
+    pub id: PluginId,
+    /// The component.
+    pub component: Arc<[u8]>,
+    /// The digest it must have, as hexadecimal SHA-256.
+    pub digest: Option<String>,
+    /// Its configuration: a JSON object.
+    pub config: Json,
+    /// What it is granted.
+    pub grant: Grant,
+    /// What it may use.
+    pub limits: Limits,
+    /// Whether it is one of those that ship with hames and declare bare tags.
+    pub is_shipped: bool,
+}
+
+impl PluginSpec {
+    /// A plugin with nothing granted and the default limits.
+    #[must_use]
+    pub fn new(id: PluginId, component: impl Into<Arc<[u8]>>) -> Self {
+        Self {
+            id,
+            component: component.into(),
+            digest: None,
+            config: Json::Object(serde_json::Map::new()),
+            grant: Grant::default(),
+            limits: Limits::default(),
+            is_shipped: false,
+        }
+    }
+}
+
+/// What a component is and could ever reach, found without running it.
+#[derive(Debug, Clone)]
+pub struct Inspection {
+    /// Digest of the component.
+    pub digest: String,
+    /// What it says about itself.
+    pub manifest: Manifest,
+    /// The interfaces it imports: the most it could reach.
+    pub imports: Vec<String>,
+    /// The interfaces it exports.
+    pub exports: Vec<String>,
+}
+
+/// The home of all plugins of a process. A clone is the same home.
+#[derive(Clone)]
+pub struct Sandbox {
+    engine: Engine,
+    cache: Option<Cache>,
+    services: Services,
+}
+
+/// A component that is compiled, and what was found on the way.
+struct Compiled {
+    component: Component,
+    manifest: Manifest,
+    digest: String,
+}
+
+impl Sandbox {
+    /// An engine with its pool. Without a cache every load compiles.
+    ///
+    /// # Errors
+    /// If the pool's address space or the ticking thread can't be had.
+    pub fn new(services: Services, cache: Option<Cache>) -> Result<Self, Opaque> {
+        Ok(Self {
+            engine: Engine::new().map_err(Opaque::new)?,
+            cache,
+            services,
+        })
+    }
+
+    /// The same engine, pool and cache, lending other services.
+    #[must_use]
+    pub fn lending(&self, services: Services) -> Self {
+        Self {
+            services,
+            ..self.clone()
+        }
+    }
+
+    /// Looks at a component without running it.
+    ///
+    /// # Errors
+    /// [`LoadError`] if it isn't a component or is beyond the bounds.
+    pub async fn inspect(&self, id: &PluginId, component: Arc<[u8]>) -> Result<Inspection, LoadError> {
+        let limits = Limits::default();
+        let name = |problem| LoadError {
+            plugin: id.clone(),
+            problem: Box::new(problem),
+        };
+        let compiled = self.compiled(component, None, &limits).await.map_err(name)?;
+        let ty = compiled.component.component_type();
+        let wasm = self.engine.wasm();
+        Ok(Inspection {
+            imports: ty.imports(wasm).map(|(name, _)| name.to_owned()).collect(),
+            exports: ty.exports(wasm).map(|(name, _)| name.to_owned()).collect(),
+            digest: compiled.digest,
+            manifest: compiled.manifest,
+        })
+    }
+
+    /// Loads a plugin: inspects and compiles it off the async threads, links what it may have, asks for its tools,
+    /// starts it, and declares its kinds.
+    ///
+    /// Plugins may be loaded side by side. A load that fails leaves nothing behind.
+    ///
+    /// # Errors
+    /// [`LoadError`] naming what doesn't fit and what to do.
+    pub async fn load(&self, spec: PluginSpec) -> Result<Plugin, LoadError> {
+        let id = spec.id.clone();
+        self.load_spec(spec, true).await.map_err(|problem| LoadError {
+            plugin: id,
+            problem: Box::new(problem),
+        })
+    }
+
+    /// Loads a component in place of a plugin's present one. Calls under way finish on that.
+    ///
+    /// # Errors
+    /// [`LoadError`]; the plugin is as it was then.
+    pub async fn reload(&self, plugin: &Plugin, spec: PluginSpec) -> Result<(), LoadError> {
+        let id = spec.id.clone();
+        let newer = self.load_spec(spec, false).await.map_err(|problem| LoadError {
+            plugin: id,
+            problem: Box::new(problem),
+        })?;
+        plugin.swap(&newer)
+    }
+
+    async fn load_spec(&self, spec: PluginSpec, declares: bool) -> Result<Plugin, LoadProblem> {
+        let compiled = self
+            .compiled(Arc::clone(&spec.component), spec.digest.clone(), &spec.limits)
+            .await?;
+        check_spec(&spec, &compiled.manifest)?;
+        link::check(&self.engine, &compiled.component, &compiled.manifest, &spec.grant)?;
+        let (kinds, is_shipped) = (compiled.manifest.kinds.clone(), spec.is_shipped);
+        let mut loaded = self.linked(spec, compiled)?;
+        loaded.tools = list(&loaded).await?;
+        start(&loaded).await?;
+        if declares {
+            let id = loaded.site.who.id.clone();
+            declare(&mut self.services.kinds.write(), &id, kinds, is_shipped)?;
+        }
+        Ok(Plugin::new(loaded))
+    }
+
+    /// Inspected and compiled, or found in the cache.
+    async fn compiled(
+        &self,
+        bytes: Arc<[u8]>,
+        pinned: Option<String>,
+        limits: &Limits,
+    ) -> Result<Compiled, LoadProblem> {
+        if bytes.len() > limits.component {
+            return Err(LoadProblem::TooLarge {
+                found: bytes.len(),
+                limit: limits.component,
+            });
+        }
+        let (engine, cache, limit) = (self.engine.clone(), self.cache.clone(), limits.load);
+        let work = tokio::task::spawn_blocking(move || compile(&engine, cache.as_ref(), &bytes, pinned));
+        // A compilation that takes too long can't be stopped, only left alone: the bounds of the inspection keep it
+        // finite, and its result goes to nobody.
+        match tokio::time::timeout(limit, work).await {
+            Ok(Ok(compiled)) => compiled,
+            Ok(Err(failed)) => Err(LoadProblem::Panicked {
+                message: failed.to_string(),
+            }),
+            Err(_elapsed) => Err(LoadProblem::TooSlow { limit }),
+        }
+    }
+
+    fn linked(&self, spec: PluginSpec, compiled: Compiled) -> Result<Loaded, LoadProblem> {
+        let grant = spec.grant.limited_to(&compiled.manifest.wanted());
+        check_folders(&grant)?;
+        let pre = link::linker(&self.engine, &grant, &spec.id)?
+            .instantiate_pre(&compiled.component)
+            .map_err(|error| LoadProblem::Imports(Opaque::new(error)))?;
+        let exports = exports(&compiled.component, &pre)?;
+        let mut limits = spec.limits;
+        limits.memory = limits.memory.min(MAX_MEMORY);
+        let who = Who {
+            uses_wasi: link::uses_wasi(&self.engine, &compiled.component),
+            config: spec.config.to_string(),
+            services: self.services.clone(),
+            id: spec.id,
+            grant,
+            limits,
+        };
+        Ok(Loaded {
+            site: Site {
+                engine: self.engine.clone(),
+                pre,
+                who: Arc::new(who),
+            },
+            manifest: compiled.manifest,
+            digest: compiled.digest,
+            exports,
+            tools: Vec::new(),
+        })
+    }
+}
+
+fn compile(
+    engine: &Engine,
+    cache: Option<&Cache>,
+    bytes: &[u8],
+    pinned: Option<String>,
+) -> Result<Compiled, LoadProblem> {
+    let digest = Sha256::digest(bytes);
+    let found = hex(&digest);
+    if let Some(pinned) = pinned
+        && !pinned.eq_ignore_ascii_case(&found)
+    {
+        return Err(LoadProblem::Digest { found, pinned });
+    }
+    let manifest = inspect(bytes)?;
+    if let Some(component) = cache.and_then(|cache| cache.find(engine.wasm(), &digest)) {
+        return Ok(Compiled {
+            component,
+            manifest,
+            digest: found,
+        });
+    }
+    let failed = |error| LoadProblem::Compile(Opaque::new(error));
+    let component = guarded(|| Component::new(engine.wasm(), bytes))?.map_err(failed)?;
+    if let Some(cache) = cache {
+        let serialized = component.serialize().map_err(failed)?;
+        cache.keep(engine.wasm(), &digest, &serialized);
+    }
+    Ok(Compiled {
+        component,
+        manifest,
+        digest: found,
+    })
+}
+
+fn check_spec(spec: &PluginSpec, manifest: &Manifest) -> Result<(), LoadProblem> {
+    if !manifest.id.is_empty() && manifest.id != spec.id.as_str() {
+        return Err(LoadProblem::OtherId {
+            found: manifest.id.clone(),
+        });
+    }
+    let refused = |path: String, problem: String| Err(LoadProblem::Config { path, problem });
+    if !spec.config.is_object() {
+        return refused(String::new(), "must be a table".to_owned());
+    }
+    let Some(Json::Object(schema)) = &manifest.config else {
+        return Ok(());
+    };
+    let checker = match crate::arguments::checker(schema) {
+        Ok(checker) => checker,
+        Err(problem) => return refused("the manifest's schema".to_owned(), problem),
+    };
+    match checker.validate(&spec.config) {
+        Ok(()) => Ok(()),
+        Err(fault) => refused(fault.instance_path().to_string(), fault.to_string()),
+    }
+}
+
+/// A folder that isn't there would fail every call; better now.
+fn check_folders(grant: &Grant) -> Result<(), LoadProblem> {
+    for folder in &grant.filesystem {
+        let problem = match std::fs::metadata(&folder.path) {
+            Ok(found) if found.is_dir() => continue,
+            Ok(_) => "is not a folder".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        return Err(LoadProblem::Grant {
+            capability: Capability::Filesystem,
+            problem: format!("{}: {problem}", folder.path.display()),
+        });
+    }
+    Ok(())
+}
+
+fn exports(component: &Component, pre: &InstancePre<State>) -> Result<Exports, LoadProblem> {
+    const PLUGIN: &str = "hames:plugin/plugin@0.1.0";
+    const TOOLS: &str = "hames:plugin/tools@0.1.0";
+    let fault = |interface| {
+        move |error| LoadProblem::Exports {
+            interface,
+            source: Opaque::new(error),
+        }
+    };
+    let has = |interface| component.get_export_index(None, interface).is_some();
+    let plugin = has(PLUGIN)
+        .then(|| wit_plugin::GuestIndices::new(pre).map(Arc::new))
+        .transpose()
+        .map_err(fault(PLUGIN))?;
+    let tools = has(TOOLS)
+        .then(|| wit_tools::GuestIndices::new(pre).map(Arc::new))
+        .transpose()
+        .map_err(fault(TOOLS))?;
+    if plugin.is_none() && tools.is_none() {
+        return Err(LoadProblem::NothingExported);
+    }
+    Ok(Exports { plugin, tools })
+}
+
+/// Checks the types of `tools` and asks for the definitions, with nothing but the configuration in reach.
+async fn list(loaded: &Loaded) -> Result<Vec<Arc<Described>>, LoadProblem> {
+    let Some(indices) = loaded.exports.tools.clone() else {
+        return Ok(Vec::new());
+    };
+    let who = &loaded.site.who;
+    let config = who.config.clone();
+    let answer = loaded
+        .site
+        .call(
+            who.limits.list,
+            &Signal::never(),
+            Call::inert,
+            move |store, instance| {
+                Box::pin(async move {
+                    let tools = indices.load(&mut *store, instance)?;
+                    tools.call_list(store, &config).await
+                })
+            },
+        )
+        .await
+        .map_err(|error| failed("hames:plugin/tools@0.1.0", "list", error))?;
+    match answer {
+        Ok(tools) => described(who, tools),
+        Err(fault) => Err(LoadProblem::Refused {
+            function: "list",
+            fault: admit_fault(loaded, fault),
+        }),
+    }
+}
+
+fn described(who: &Who, tools: Vec<wit_tools::ToolDefinition>) -> Result<Vec<Arc<Described>>, LoadProblem> {
+    if tools.len() > MAX_TOOLS {
+        return Err(LoadProblem::Bounds {
+            what: "tools",
+            found: tools.len() as u64,
+            limit: MAX_TOOLS as u64,
+        });
+    }
+    let mut admit = Admit::new(who, who.limits.crossing, Limit::Output);
+    let mut known: Vec<Arc<Described>> = Vec::with_capacity(tools.len());
+    for tool in tools {
+        let name = shown(&tool.name);
+        let problem = |problem: String| LoadProblem::Tool {
+            tool: name.clone(),
+            problem,
+        };
+        let tool = admit_definition(&mut admit, tool)
+            .map_err(|refused: Refused| problem(format!("is refused: {refused}")))?;
+        let is_taken = known
+            .iter()
+            .any(|other| other.definition.schema.name == tool.definition.schema.name);
+        if is_taken {
+            return Err(problem("is listed twice".to_owned()));
+        }
+        crate::arguments::checker(&tool.definition.schema.parameters)
+            .map_err(|fault| bad_schema(&tool, &fault))?;
+        known.push(Arc::new(tool));
+    }
+    Ok(known)
+}
+
+/// Lets the plugin look at its configuration, with everything granted in reach.
+async fn start(loaded: &Loaded) -> Result<(), LoadProblem> {
+    let Some(indices) = loaded.exports.plugin.clone() else {
+        return Ok(());
+    };
+    let who = &loaded.site.who;
+    let config = who.config.clone();
+    let signal = Signal::never();
+    let answer = loaded
+        .site
+        .call(
+            who.limits.start,
+            &signal,
+            |ends| Call::reaching(who, None, Signal::never(), ends),
+            move |store, instance| {
+                Box::pin(async move {
+                    let plugin = indices.load(&mut *store, instance)?;
+                    plugin.call_start(store, &config).await
+                })
+            },
+        )
+        .await
+        .map_err(|error| failed("hames:plugin/plugin@0.1.0", "start", error))?;
+    answer.map_err(|fault| LoadProblem::Refused {
+        function: "start",
+        fault: admit_fault(loaded, fault),
+    })
+}
+
+/// A first call that breaks before it ran is an export of the wrong type.
+fn failed(interface: &'static str, function: &'static str, error: CallError) -> LoadProblem {
+    match error {
+        CallError::Broken(source) => LoadProblem::Exports { interface, source },
+        source @ (CallError::Trap { .. }
+        | CallError::Limit(_)
+        | CallError::Deadline { .. }
+        | CallError::Dropped { .. }
+        | CallError::Exit(_)
+        | CallError::Busy
+        | CallError::Answer { .. }) => LoadProblem::Call { function, source },
+    }
+}
+
+fn declare(
+    registry: &mut KindRegistry,
+    id: &PluginId,
+    kinds: Vec<hames_types::kinds::KindDeclaration>,
+    is_shipped: bool,
+) -> Result<(), LoadProblem> {
+    // A second plugin of this id would otherwise take the first one's kinds away when it fails.
+    let is_first = !kinds
+        .iter()
+        .any(|kind| registry.owner(kind.sum, &kind.tag) == Some(id));
+    let declared = kinds.into_iter().try_for_each(|kind| {
+        if is_shipped {
+            registry.declare_shipped(id, kind)
+        } else {
+            registry.declare(id, kind)
+        }
+    });
+    if declared.is_err() && is_first {
+        registry.withdraw(id);
+    }
+    Ok(declared?)
+}
