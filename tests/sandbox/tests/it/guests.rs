@@ -1,0 +1,67 @@
+//! Do the shipped plugins do what they say?
+
+use std::sync::Arc;
+
+use hames_sandbox_tests::guests;
+use hames_sandbox_tests::handmade::Module;
+use hames_sandbox_tests::home::{Home, call, first_tool, quiet};
+use serde_json::json;
+
+#[tokio::test]
+async fn hello_greets() {
+    let home = Home::new().unwrap();
+    let plugin = home.load("hello", guests::plain("hello").unwrap()).await.unwrap();
+    let tool = first_tool(&plugin).unwrap();
+    assert_eq!(tool.definition().schema.description, "Greets somebody.");
+    let output = tool
+        .execute(&call(&tool, json!({ "name": "Ada" })), &quiet())
+        .await
+        .unwrap();
+    assert_eq!(output.content.joined_text(), "Hello, Ada!");
+}
+
+#[tokio::test]
+async fn a_plugin_without_wasi_imports_none_of_it() {
+    let home = Home::new().unwrap();
+    let component = guests::plain("hello").unwrap();
+    let seen = home
+        .sandbox
+        .inspect(&hames_types::id::PluginId::new("hello"), Arc::clone(&component))
+        .await
+        .unwrap();
+    assert!(
+        seen.imports.iter().all(|name| name.starts_with("hames:plugin/")),
+        "{:?}",
+        seen.imports
+    );
+    assert_eq!(seen.exports, ["hames:plugin/tools@0.1.0"]);
+    assert_eq!(seen.manifest.id, "hello");
+}
+
+#[tokio::test]
+async fn a_handmade_tool_answers() {
+    let home = Home::new().unwrap();
+    let plugin = home
+        .load("handmade", Module::default().component().unwrap())
+        .await
+        .unwrap();
+    let tool = first_tool(&plugin).unwrap();
+    let output = tool.execute(&call(&tool, json!({})), &quiet()).await.unwrap();
+    assert_eq!(output.content.joined_text(), "ok");
+    assert_eq!(tool.present_call(&json!({})), None);
+}
+
+/// What the SDK's first page shows is the plugin that is built and called above.
+#[test]
+fn the_plugin_in_the_readme_is_hello() {
+    let readme = std::fs::read_to_string(guests::root().join("sdk/README.md")).unwrap();
+    let source = std::fs::read_to_string(guests::root().join("guest-plugins/hello/src/lib.rs")).unwrap();
+    let shown = readme
+        .split("```rust\n")
+        .nth(1)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    assert!(source.ends_with(shown), "{source}\nis not\n{shown}");
+}

@@ -1,0 +1,13 @@
+//! Does the sandbox hold with real components, and against hostile ones?
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "helpers of tests fail by panicking, and every task here is awaited or aborted by its test"
+)]
+
+mod authority;
+mod calls;
+mod guests;
+mod hostile;
+mod load;
