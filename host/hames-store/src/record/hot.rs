@@ -4,12 +4,18 @@
 //! then the general way decides. So it changes how fast a payload is read, never what comes of it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use hames_types::chunk::{BlockStart, FinishReason, StreamChunk, TextDelta, ToolCallDelta};
-use hames_types::content::ContentBlock;
-use hames_types::event::{AssistantChunk, EventBody, StepMark};
-use hames_types::id::{CallId, StepNo, TurnNo};
+use hames_types::content::{Content, ContentBlock};
+use hames_types::event::{
+    AssistantChunk, AssistantMessage, EventBody, StepMark, TurnEnd, TurnStart, UserMessage,
+};
+use hames_types::id::{CallId, ModelId, ProviderId, StepNo, TurnNo};
 use hames_types::json::{Extra, MAX_SAFE_INTEGER};
+use hames_types::message::{MessageSource, Plain, Provenance};
+use hames_types::turn::{TurnEndReason, TurnTrigger};
+use hames_types::usage::TokenUsage;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
@@ -21,6 +27,10 @@ pub(super) fn body(kind: &str, data: &str) -> Option<EventBody> {
         "assistant/chunk" => chunk(data).map(EventBody::AssistantChunk),
         "step/start" => mark(data).map(EventBody::StepStart),
         "step/end" => mark(data).map(EventBody::StepEnd),
+        "turn/start" => turn_start(data).map(EventBody::TurnStart),
+        "turn/end" => turn_end(data).map(EventBody::TurnEnd),
+        "user/message" => prompt(data).map(EventBody::UserMessage),
+        "assistant/message" => answer(data).map(|message| EventBody::AssistantMessage(Box::new(message))),
         _ => None,
     }
 }
@@ -42,6 +52,65 @@ fn chunk(data: &str) -> Option<AssistantChunk> {
         chunk: chunk.chunk.typed()?,
         extra: Extra::NONE,
     })
+}
+
+/// A turn that a person's prompt began.
+fn turn_start(data: &str) -> Option<TurnStart> {
+    let start: StartIn = serde_json::from_str(data).ok()?;
+    let plain = start.trigger.kind == "message" && start.trigger.source.kind == "user";
+    plain.then_some(TurnStart {
+        turn: TurnNo::new(safe(start.turn)?),
+        trigger: TurnTrigger::message(MessageSource::USER),
+        extra: Extra::NONE,
+    })
+}
+
+/// A turn that ran to its end.
+fn turn_end(data: &str) -> Option<TurnEnd> {
+    let end: EndIn = serde_json::from_str(data).ok()?;
+    (end.reason.kind == "completed").then_some(TurnEnd {
+        turn: TurnNo::new(safe(end.turn)?),
+        reason: TurnEndReason::Completed(Plain::NEW),
+        extra: Extra::NONE,
+    })
+}
+
+/// A person's prompt without baked contexts.
+fn prompt(data: &str) -> Option<UserMessage> {
+    let message: PromptIn = serde_json::from_str(data).ok()?;
+    if message.source.kind != "user" {
+        return None;
+    }
+    Some(UserMessage {
+        content: blocks(message.content)?,
+        source: MessageSource::USER,
+        envelope: None,
+        extra: Extra::NONE,
+    })
+}
+
+/// An answer without replay state.
+fn answer(data: &str) -> Option<AssistantMessage> {
+    let message: AnswerIn = serde_json::from_str(data).ok()?;
+    let provenance = Provenance::of(
+        ProviderId::new(message.provenance.provider),
+        ModelId::new(message.provenance.model),
+    );
+    Some(AssistantMessage {
+        turn: TurnNo::new(safe(message.turn)?),
+        step: StepNo::new(safe(message.step)?),
+        content: blocks(message.content)?,
+        provenance: Arc::new(provenance),
+        usage: match message.usage {
+            Some(usage) => Some(usage.typed()?),
+            None => None,
+        },
+        extra: Extra::NONE,
+    })
+}
+
+fn blocks(blocks: Vec<BlockIn>) -> Option<Content> {
+    blocks.into_iter().map(BlockIn::typed).collect()
 }
 
 fn safe(number: u64) -> Option<u64> {
@@ -86,6 +155,8 @@ struct PieceIn<'a> {
     block: Option<BlockIn>,
     #[serde(default, deserialize_with = "present")]
     reason: Option<ReasonIn>,
+    #[serde(default, deserialize_with = "present")]
+    usage: Option<UsageIn>,
 }
 
 #[derive(Deserialize)]
@@ -93,9 +164,76 @@ struct PieceIn<'a> {
 struct BlockIn {
     #[serde(rename = "type")]
     kind: SmolStr,
-    text: SmolStr,
+    #[serde(default, deserialize_with = "present")]
+    text: Option<SmolStr>,
+    #[serde(default, deserialize_with = "present")]
+    id: Option<SmolStr>,
+    #[serde(default, deserialize_with = "present")]
+    name: Option<SmolStr>,
+    #[serde(default, deserialize_with = "present")]
+    arguments: Option<SmolStr>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StartIn {
+    turn: u64,
+    trigger: TriggerIn,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TriggerIn {
+    kind: SmolStr,
+    source: ReasonIn,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EndIn {
+    turn: u64,
+    reason: ReasonIn,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PromptIn {
+    content: Vec<BlockIn>,
+    source: ReasonIn,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnswerIn {
+    turn: u64,
+    step: u64,
+    content: Vec<BlockIn>,
+    provenance: RouteIn,
+    #[serde(default, deserialize_with = "present")]
+    usage: Option<UsageIn>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RouteIn {
+    provider: SmolStr,
+    model: SmolStr,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct UsageIn {
+    input_tokens: u64,
+    output_tokens: u64,
+    #[serde(default, deserialize_with = "present")]
+    cache_read_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "present")]
+    cache_write_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "present")]
+    reasoning_tokens: Option<u64>,
+}
+
+/// A word that says everything: a reason, a source.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReasonIn {
@@ -115,7 +253,14 @@ impl PieceIn<'_> {
             arguments_delta,
             block,
             reason,
+            usage,
         } = self;
+        if let Some(usage) = usage {
+            let others = [&text, &block_type, &id, &name, &arguments_delta];
+            let alone = index.is_none() && block.is_none() && reason.is_none();
+            let alone = alone && others.into_iter().all(Option::is_none) && kind == "usage";
+            return alone.then_some(StreamChunk::usage(usage.typed()?));
+        }
         let index = match index {
             Some(index) => Some(safe(index)?),
             None => None,
@@ -168,10 +313,27 @@ impl PieceIn<'_> {
 
 impl BlockIn {
     fn typed(self) -> Option<ContentBlock> {
-        match self.kind.as_str() {
-            "text" => Some(ContentBlock::text(self.text)),
-            "reasoning" => Some(ContentBlock::reasoning(self.text)),
+        match (self.kind.as_str(), self.text, self.id, self.name, self.arguments) {
+            ("text", Some(text), None, None, None) => Some(ContentBlock::text(text)),
+            ("reasoning", Some(text), None, None, None) => Some(ContentBlock::reasoning(text)),
+            ("tool-call", None, Some(id), Some(name), Some(arguments)) => {
+                Some(ContentBlock::tool_call(CallId::new(id), name, arguments))
+            }
             _ => None,
         }
+    }
+}
+
+impl UsageIn {
+    fn typed(self) -> Option<TokenUsage> {
+        let optional = |count: Option<u64>| count.map_or(Some(None), |count| safe(count).map(Some));
+        Some(TokenUsage {
+            input_tokens: safe(self.input_tokens)?,
+            output_tokens: safe(self.output_tokens)?,
+            cache_read_tokens: optional(self.cache_read_tokens)?,
+            cache_write_tokens: optional(self.cache_write_tokens)?,
+            reasoning_tokens: optional(self.reasoning_tokens)?,
+            extra: Extra::NONE,
+        })
     }
 }

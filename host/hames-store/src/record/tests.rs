@@ -30,6 +30,10 @@ fn odd_value() -> impl Strategy<Value = Json> {
         Just(json!([{"type": "text", "text": 1}])),
         Just(json!({"provider": "p", "model": "m"})),
         Just(json!({"inputTokens": 1, "outputTokens": 2})),
+        Just(json!({"inputTokens": 1, "outputTokens": -2})),
+        Just(json!({"inputTokens": 1, "outputTokens": 2, "more": 1})),
+        Just(json!({"provider": "p", "model": "m", "replayState": null})),
+        Just(json!({"kind": "message", "source": {"kind": "plugin", "plugin": "x"}})),
     ]
 }
 
@@ -119,9 +123,37 @@ fn plain_deltas_take_the_fast_way() {
         json!({"type": "tool-call-delta", "index": 1, "id": "c", "argumentsDelta": "{"}),
         json!({"type": "block-start", "index": 1, "blockType": "text"}),
         json!({"type": "block-end", "index": 1, "block": {"type": "text", "text": "t"}}),
+        json!({"type": "block-end", "index": 1, "block": {"type": "tool-call", "id": "c", "name": "n", "arguments": ""}}),
+        json!({"type": "usage", "usage": {"inputTokens": 1, "outputTokens": 2, "reasoningTokens": 0}}),
         json!({"type": "finish", "reason": {"kind": "stop"}}),
     ] {
         let data = json!({"turn": 1, "step": 1, "chunk": chunk}).to_string();
         assert!(hot::body("assistant/chunk", &data).is_some(), "{data}");
+    }
+}
+
+#[test]
+fn plain_turns_take_the_fast_way() {
+    let text = json!([{"type": "text", "text": "x"}]);
+    for (kind, data) in [
+        (
+            "turn/start",
+            json!({"turn": 1, "trigger": {"kind": "message", "source": {"kind": "user"}}}),
+        ),
+        ("turn/end", json!({"turn": 1, "reason": {"kind": "completed"}})),
+        ("step/end", json!({"turn": 1, "step": 1})),
+        (
+            "user/message",
+            json!({"content": text, "source": {"kind": "user"}}),
+        ),
+        (
+            "assistant/message",
+            json!({"turn": 1, "step": 1, "content": text, "provenance": {"provider": "p", "model": "m"},
+                   "usage": {"inputTokens": 1, "outputTokens": 2}}),
+        ),
+    ] {
+        let text = data.to_string();
+        let fast = hot::body(kind, &text).expect(kind);
+        assert_eq!(EventData::Typed(fast), EventData::read(kind, data));
     }
 }

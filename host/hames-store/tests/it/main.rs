@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod jsonl;
 #[cfg(test)]
 mod kit;
