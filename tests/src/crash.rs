@@ -7,6 +7,8 @@
 //! neither away.
 
 pub mod check;
+pub mod fault;
+pub mod race;
 pub mod victim;
 
 use std::path::{Path, PathBuf};
@@ -59,12 +61,10 @@ impl Kind {
     /// # Errors
     /// Whatever keeps it from opening.
     pub fn open(self, folder: &Path) -> anyhow::Result<Arc<dyn Store>> {
-        let logs = folder.join("logs");
+        let store = store(folder);
+        let logs = store.join("logs");
         Ok(match self {
-            Self::Sqlite => Arc::new(SqliteStore::open_file(
-                folder.join("sessions.db"),
-                Threading::Own,
-            )?),
+            Self::Sqlite => Arc::new(SqliteStore::open_file(store.join("sessions.db"), Threading::Own)?),
             Self::Frames => Arc::new(JsonlStore::open_folder(
                 logs,
                 Compression::Zstd,
@@ -79,6 +79,12 @@ impl Kind {
             )?),
         })
     }
+}
+
+/// Where the store lies; the notes lie beside it, on a disk that never fails.
+#[must_use]
+pub fn store(folder: &Path) -> PathBuf {
+    folder.join("store")
 }
 
 /// Where the victim notes how many events were acknowledged, one number a line.

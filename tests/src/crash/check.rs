@@ -79,6 +79,12 @@ fn one(
     child.kill()?;
     let ended = child.wait()?;
     ensure!(ended.code().is_none(), "the victim ended by itself: {ended}");
+    survived(kind, folder, before, seen)
+}
+
+/// What must hold of a folder in which an agent ran, whatever happened to it; gives the log as it stands after one
+/// more turn.
+pub(super) fn survived(kind: Kind, folder: &Path, before: &str, seen: &mut Seen) -> anyhow::Result<String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
