@@ -14,6 +14,7 @@ pub mod interrupt;
 mod listener;
 mod observer;
 mod ops;
+mod prompt;
 mod snapshot;
 mod store;
 mod tool;

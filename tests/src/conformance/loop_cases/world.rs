@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context as _;
 use hames_agent::listeners::Listeners;
-use hames_agent::prompt::{PromptConfig, Prompts, Section, ToolOrder};
 use hames_agent::router::Router;
 use hames_agent::tools::{Restriction, ToolEntry, Tools};
 use hames_agent::{
@@ -28,6 +27,7 @@ use tokio::sync::watch;
 use super::adapter::ScriptAdapter;
 use super::approval::ScriptApprover;
 use super::interrupt::Watch;
+use super::prompt::prompts;
 use super::store::{Kind, Shelf};
 use super::tool::ScriptGuard;
 use super::yielding::Yields;
@@ -545,36 +545,6 @@ fn adapters(script: &Json) -> Vec<Json> {
         Some(adapters) => adapters.clone(),
         None => vec![json!({ "providers": ["mock"], "responses": script.get("responses") })],
     }
-}
-
-fn prompts(script: &Json, tools: &Arc<Tools>) -> anyhow::Result<Prompts> {
-    let prompt = script.get("systemPrompt").cloned().unwrap_or_else(|| json!({}));
-    let text = |key: &str| prompt.get(key).and_then(Json::as_str);
-    let tool_order = match ops::typed::<Vec<SmolStr>>(prompt.get("toolOrder"))? {
-        Some(names) => ToolOrder::listed(names)?,
-        None => ToolOrder::default(),
-    };
-    let prompts = Prompts::new(PromptConfig {
-        identity: text("identity").unwrap_or("You are a test agent.").into(),
-        persona: text("persona").unwrap_or_default().into(),
-        tool_order,
-    })?;
-    for section in list(&prompt, "sections") {
-        let text = |key: &str| section.get(key).and_then(Json::as_str).unwrap_or_default();
-        let order = section.get("order").and_then(Json::as_f64).unwrap_or_default();
-        prompts.section(None, Section::fixed(text("name"), order, text("text")))?;
-    }
-    for (name, value) in prompt
-        .get("variables")
-        .and_then(Json::as_object)
-        .into_iter()
-        .flatten()
-    {
-        let value: Option<SmolStr> = value.as_str().map(Into::into);
-        prompts.variable(None, name.as_str(), move |_| Ok(value.clone()))?;
-    }
-    prompts.tools(None, Arc::clone(tools) as Arc<_>)?;
-    Ok(prompts)
 }
 
 fn meta(value: Option<&Json>) -> anyhow::Result<SessionMeta> {
