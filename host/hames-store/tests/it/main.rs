@@ -1,6 +1,8 @@
 //! Do the stores keep what the port promises, on real files?
 
 #[cfg(test)]
+mod checkpoint;
+#[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod faults;
