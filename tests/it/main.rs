@@ -18,6 +18,7 @@ mod generate;
 mod interrupts;
 mod lifecycle;
 mod loop_rules;
+mod peers;
 mod recorded;
 mod refusals;
 mod repair;

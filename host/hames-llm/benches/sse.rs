@@ -6,7 +6,9 @@ use std::fmt::Write;
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use hames_llm::chat::{ChatDecoder, dialect};
+use hames_llm::chat::dialect;
+use hames_llm::limits::Limits;
+use hames_llm::offline::Wire;
 use hames_llm::sse::SseParser;
 
 /// What a connection hands over at once.
@@ -53,11 +55,12 @@ fn bench(criterion: &mut Criterion) {
         bencher.iter(|| {
             let mut chunks = 0;
             let pieces = answer.as_bytes().chunks(READ_BYTES);
-            ChatDecoder::decode(&dialect::DEEPSEEK, pieces, |chunk| {
-                black_box(&chunk);
-                chunks += 1;
-            })
-            .unwrap();
+            Wire::Chat(&dialect::DEEPSEEK)
+                .decode(pieces, &Limits::default(), |chunk| {
+                    black_box(&chunk);
+                    chunks += 1;
+                })
+                .unwrap();
             assert!(chunks > DELTAS);
         });
     });

@@ -18,7 +18,7 @@ pub mod dialect;
 mod encode;
 mod wire;
 
-pub use decode::ChatDecoder;
+pub(crate) use decode::ChatDecoder;
 pub use dialect::Dialect;
 
 /// One route's settings.

@@ -19,6 +19,8 @@ mod encode;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use decode::Decoder;
+
 /// Names the protocol in replay state.
 const MAKER: &str = "gemini";
 
@@ -74,7 +76,7 @@ impl Protocol for Gemini {
         let round = request.messages.len();
         Ok((
             Outgoing::json(url, body),
-            Box::new(decode::Decoder::new(names, round, limits)),
+            Box::new(Decoder::new(names, round, limits)),
         ))
     }
 

@@ -23,6 +23,7 @@ pub mod key;
 pub mod limits;
 pub mod messages;
 mod names;
+pub mod offline;
 mod payload;
 pub mod replay;
 pub mod responses;

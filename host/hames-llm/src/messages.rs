@@ -18,6 +18,8 @@ mod encode;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use decode::Decoder;
+
 /// The version of the protocol that is spoken.
 const VERSION: &str = "2023-06-01";
 /// Names the protocol in replay state.
@@ -65,7 +67,7 @@ impl Protocol for Messages {
         let body = encode::body(request, &self.0, &names)?;
         let mut outgoing = Outgoing::json(format!("{}/v1/messages", self.0.base_url), body);
         outgoing.header("anthropic-version", VERSION);
-        Ok((outgoing, Box::new(decode::Decoder::new(names, limits))))
+        Ok((outgoing, Box::new(Decoder::new(names, limits))))
     }
 
     fn authorize(&self, outgoing: &mut Outgoing, key: &Secret) -> bool {

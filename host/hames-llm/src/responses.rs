@@ -19,6 +19,8 @@ mod encode;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use decode::Decoder;
+
 /// Names the protocol in replay state.
 const MAKER: &str = "openai-responses";
 
@@ -60,7 +62,7 @@ impl Protocol for Responses {
         let names = Names::of(request, &COMMON_RULE);
         let body = encode::body(request, &self.0, &names)?;
         let outgoing = Outgoing::json(format!("{}/responses", self.0.base_url), body);
-        Ok((outgoing, Box::new(decode::Decoder::new(names, limits))))
+        Ok((outgoing, Box::new(Decoder::new(names, limits))))
     }
 
     fn authorize(&self, outgoing: &mut Outgoing, key: &Secret) -> bool {

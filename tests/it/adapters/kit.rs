@@ -49,7 +49,7 @@ fn base64(bytes: &[u8]) -> String {
     digits.collect()
 }
 
-pub(super) fn request() -> Request {
+pub(crate) fn request() -> Request {
     Request {
         config: CallConfig::new(ProviderId::new("p"), ModelId::new("m")),
         system: Some("be brief".into()),
@@ -72,24 +72,24 @@ pub(super) fn tool(name: &str) -> ToolSchema {
 
 /// What a call came to.
 #[derive(Debug)]
-pub(super) struct Heard {
-    pub(super) said: Assembled,
-    pub(super) failure: Option<LlmFailure>,
-    pub(super) whole: bool,
+pub(crate) struct Heard {
+    pub(crate) said: Assembled,
+    pub(crate) failure: Option<LlmFailure>,
+    pub(crate) whole: bool,
 }
 
 impl Heard {
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.said.content.joined_text()
     }
 
-    pub(super) fn code(&self) -> &str {
+    pub(crate) fn code(&self) -> &str {
         self.failure.as_ref().map_or("", |failure| failure.code.as_str())
     }
 }
 
 /// Reads a stream to its end. It must follow the grammar, and end in a finish or in a failure, never in both.
-pub(super) async fn hear(mut stream: ChunkStream) -> Heard {
+pub(crate) async fn hear(mut stream: ChunkStream) -> Heard {
     let (mut grammar, mut assembler) = (Grammar::new(), BlockAssembler::new());
     let (mut failure, mut whole) = (None, false);
     while let Some(item) = stream.next().await {

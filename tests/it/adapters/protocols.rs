@@ -21,7 +21,7 @@ pub(super) const KEY: &str = "sk-secret-0123456789";
 pub(super) const PIECES: [&str; 2] = ["Héllo ", "wörld 🦀"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Protocol {
+pub(crate) enum Protocol {
     DeepSeek,
     Compatible,
     Messages,
@@ -86,7 +86,7 @@ pub(super) struct Script {
 }
 
 impl Protocol {
-    pub(super) fn settings() -> HttpSettings {
+    pub(crate) fn settings() -> HttpSettings {
         let limits = Limits {
             idle: std::time::Duration::from_secs(20),
             max_event_bytes: 4 << 20,
@@ -98,7 +98,7 @@ impl Protocol {
         }
     }
 
-    pub(super) fn adapter(self, base_url: &str, settings: &HttpSettings) -> Result<Adapter, ConfigError> {
+    pub(crate) fn adapter(self, base_url: &str, settings: &HttpSettings) -> Result<Adapter, ConfigError> {
         let http = Http::new(settings, Arc::new(FixedClock(0)))?;
         let base_url = base_url.to_owned();
         let key = KeySource::Value(Secret::new(KEY));

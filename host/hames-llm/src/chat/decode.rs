@@ -1,6 +1,6 @@
 //! An answer of chat completions, event by event (R-DS-5 to R-DS-8).
 
-use hames_types::chunk::{FinishReason, StreamChunk};
+use hames_types::chunk::FinishReason;
 use hames_types::failure::LlmFailure;
 use hames_types::json::{Extra, Json};
 use hames_types::message::Plain;
@@ -12,18 +12,18 @@ use super::dialect::{CallWithoutIndex, Dialect};
 use super::wire::{CallDelta, Choice, Payload};
 use crate::blocks::{BlockNo, Blocks, CallPiece};
 use crate::call::{Decode, Progress};
-use crate::fail::{closed, failure};
+use crate::fail::closed;
 use crate::limits::Limits;
 use crate::names::Names;
 use crate::payload::{failed_finish, reported};
-use crate::sse::{EventTooLong, SseEvent, SseParser};
+use crate::sse::SseEvent;
 use crate::text::{count, not_the_protocol, object};
 
 /// What ends an answer.
 const DONE: &str = "[DONE]";
 
 /// Turns the events of one answer into chunks.
-pub struct ChatDecoder {
+pub(crate) struct ChatDecoder {
     dialect: &'static Dialect,
     names: Names,
     blocks: Blocks,
@@ -42,7 +42,7 @@ struct OpenCall {
 }
 
 impl ChatDecoder {
-    pub(super) fn new(dialect: &'static Dialect, names: Names, limits: Limits) -> Self {
+    pub(crate) fn new(dialect: &'static Dialect, names: Names, limits: Limits) -> Self {
         Self {
             dialect,
             names,
@@ -53,49 +53,6 @@ impl ChatDecoder {
             usage: None,
             finish: None,
         }
-    }
-
-    /// Decodes a whole answer of `dialect` from pieces of bytes: what a call does, without one.
-    ///
-    /// # Errors
-    /// The failure the answer stands for; the chunks before it were handed to `emit`.
-    pub fn decode<'a>(
-        dialect: &'static Dialect,
-        pieces: impl IntoIterator<Item = &'a [u8]>,
-        mut emit: impl FnMut(StreamChunk),
-    ) -> Result<(), LlmFailure> {
-        let limits = Limits::default();
-        let mut decoder = Self::new(dialect, Names::default(), limits);
-        let mut parser = SseParser::new(limits.max_event_bytes);
-        for piece in pieces {
-            parser.push(piece);
-            if decoder.drain(&mut parser, &mut emit)? {
-                return Ok(());
-            }
-        }
-        parser.end();
-        if decoder.drain(&mut parser, &mut emit)? {
-            return Ok(());
-        }
-        decoder.end()
-    }
-
-    fn drain(
-        &mut self,
-        parser: &mut SseParser,
-        emit: &mut impl FnMut(StreamChunk),
-    ) -> Result<bool, LlmFailure> {
-        let too_long = |error: EventTooLong| failure(crate::fail::code::MALFORMED_RESPONSE, error);
-        while let Some(event) = parser.next().map_err(too_long)? {
-            let result = self.event(&event);
-            while let Some(chunk) = self.blocks.pop() {
-                emit(chunk);
-            }
-            if result? == Progress::Done {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     fn payload(&mut self, payload: Payload<'_>) -> Result<(), LlmFailure> {

@@ -26,7 +26,7 @@ struct Speaking {
     thought: bool,
 }
 
-pub(super) struct Decoder {
+pub(crate) struct Decoder {
     names: Names,
     /// Makes ids of calls unique in the conversation.
     round: usize,
@@ -39,7 +39,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    pub(super) fn new(names: Names, round: usize, limits: Limits) -> Self {
+    pub(crate) fn new(names: Names, round: usize, limits: Limits) -> Self {
         Self {
             names,
             round,

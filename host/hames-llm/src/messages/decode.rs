@@ -36,7 +36,7 @@ enum Open {
     Passed,
 }
 
-pub(super) struct Decoder {
+pub(crate) struct Decoder {
     names: Names,
     blocks: Blocks,
     open: HashMap<u64, Open>,
@@ -46,7 +46,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    pub(super) fn new(names: Names, limits: Limits) -> Self {
+    pub(crate) fn new(names: Names, limits: Limits) -> Self {
         Self {
             names,
             blocks: Blocks::new(limits),

@@ -35,7 +35,7 @@ struct Item {
     part: Option<u64>,
 }
 
-pub(super) struct Decoder {
+pub(crate) struct Decoder {
     names: Names,
     blocks: Blocks,
     items: Vec<Item>,
@@ -43,7 +43,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    pub(super) fn new(names: Names, limits: Limits) -> Self {
+    pub(crate) fn new(names: Names, limits: Limits) -> Self {
         Self {
             names,
             blocks: Blocks::new(limits),
