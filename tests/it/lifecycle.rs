@@ -5,26 +5,28 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use hames_agent::initiator;
 use hames_agent::listeners::{Heard, Listeners};
-use hames_agent::prompt::{PromptConfig, Prompts};
+use hames_agent::prompt::{PromptConfig, PromptContext, Prompts};
 use hames_agent::router::Router;
+use hames_agent::target::ModelTarget;
 use hames_agent::tools::Tools;
 use hames_agent::{
-    AgentConfig, AgentConfigError, AgentOptions, Agents, ConfiguredSession, Limits, SendOptions, Services,
-    Setup, StartError, StartOptions,
+    Agent, AgentConfig, AgentConfigError, AgentOptions, Agents, ConfiguredSession, Limits, SendOptions,
+    Services, Setup, StartError, StartOptions,
 };
 use hames_log::{Place, Sessions};
 use hames_types::content::Content;
 use hames_types::decision::PromptDecision;
 use hames_types::fault::Fault;
-use hames_types::id::SessionId;
+use hames_types::id::{ModelId, ProviderId, SessionId, StepNo, TurnNo};
 use hames_types::json::FromJson;
 use hames_types::port::clock::FixedClock;
 use hames_types::port::listener::{Decide, Next, Notice, Observe};
 use hames_types::port::notice::{
     AgentCreated, AgentDisposed, SessionCreated, SessionDisposed, SessionStart, StatusChanged,
 };
-use hames_types::port::seam::{PromptAsk, PromptSubmit};
-use hames_types::signal::{SignalReason, Trigger};
+use hames_types::port::seam::{CallRequest, PromptAsk, PromptSubmit, RequestAsk, StepAsk};
+use hames_types::request::CallConfig;
+use hames_types::signal::{Signal, SignalReason, Trigger};
 use hames_types::turn::AgentStatus;
 use parking_lot::Mutex;
 use serde_json::json;
@@ -249,5 +251,121 @@ async fn r_idle_1_and_4_waiting_ends_with_the_work_or_with_the_agent() {
     });
     agent.when_idle().await;
     assert_eq!(agent.status(), AgentStatus::Disposed);
+    agents.close().await;
+}
+
+/// Starts an agent on another's behalf.
+async fn start_for(agents: &Arc<Agents>, creator: &str, id: &str) -> Arc<Agent> {
+    let start = agents.start(named(id));
+    initiator::on_behalf_of(Some(SessionId::new(creator)), start)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn r_life_14_who_started_whom_is_known_while_they_live_and_is_not_the_lineage_of_sessions() {
+    let (agents, _) = agents();
+    let root = agents.start(named("root")).await.unwrap();
+    let child = start_for(&agents, "root", "child").await;
+    let grandchild = start_for(&agents, "child", "grandchild").await;
+    let stranger = start_for(&agents, "nobody that lives", "stranger").await;
+
+    assert!(agents.is_owned_by(&child, &root) && agents.is_owned_by(&grandchild, &root));
+    assert!(!agents.is_owned_by(&root, &child) && !agents.is_owned_by(&stranger, &root));
+    assert!(!agents.is_owned_by(&root, &root));
+    let mut roots: Vec<_> = agents
+        .roots()
+        .iter()
+        .map(|agent| agent.id().to_string())
+        .collect();
+    roots.sort();
+    assert_eq!(roots, ["root", "stranger"]);
+    assert_eq!(child.session().header().fields.parent_session, None);
+    agents.close().await;
+}
+
+#[tokio::test]
+async fn r_life_7_an_agent_does_not_outlive_its_creator() {
+    let (agents, trace) = agents();
+    let root = agents.start(named("root")).await.unwrap();
+    let child = start_for(&agents, "root", "child").await;
+    let grandchild = start_for(&agents, "child", "grandchild").await;
+    let stranger = agents.start(named("stranger")).await.unwrap();
+    child.send(Content::text("x"), SendOptions::default()).unwrap();
+    take(&trace);
+
+    root.dispose();
+    root.when_disposed().await;
+
+    for agent in [&root, &child, &grandchild] {
+        assert_eq!(agent.status(), AgentStatus::Disposed);
+        assert!(agents.get(agent.id()).is_none());
+        assert_eq!(agent.session().open_turn(), None);
+    }
+    assert_eq!(stranger.status(), AgentStatus::Idle);
+    // Another agent of the creator's id is another creator.
+    let again = agents.start(named("root")).await.unwrap();
+    assert!(!agents.is_owned_by(&child, &again));
+    agents.close().await;
+}
+
+#[tokio::test]
+async fn r_life_15_a_step_sees_one_model_whenever_it_is_switched() {
+    let (agents, _) = agents();
+    let agent = agents.start(named("a")).await.unwrap();
+    let services = agents.services();
+    let target = ModelTarget::install(&agent, ProviderId::new("p1"), ModelId::new("m1")).unwrap();
+    let signal = Signal::never();
+    let assembled = || async {
+        let context = PromptContext {
+            agent: Some(agent.id()),
+            scope: Some(agent.scope_key()),
+            provider: None,
+            model: None,
+            cwd: None,
+            signal: &signal,
+        };
+        let assembly = services
+            .prompts
+            .assemble(&services.listeners, context)
+            .await
+            .unwrap();
+        let value = |name: &str| {
+            let variable = assembly.variables.iter().find(|variable| variable.name == name);
+            variable
+                .and_then(|variable| variable.value.clone())
+                .unwrap_or_default()
+                .to_string()
+        };
+        (value("provider"), value("model"))
+    };
+    let asked = |seed: CallConfig| async {
+        let (turn, step) = (TurnNo::FIRST, StepNo::FIRST);
+        let at = StepAsk {
+            agent: agent.id().clone(),
+            turn,
+            step,
+            signal: signal.clone(),
+        };
+        let ask = RequestAsk {
+            at,
+            config: seed.clone(),
+        };
+        let key = Some(agent.scope_key());
+        let decided = services
+            .listeners
+            .decide::<CallRequest, _, _>(key, &ask, |_| async { Ok(seed) });
+        let config = decided.await.unwrap();
+        (config.provider.to_string(), config.model.to_string())
+    };
+    let pair = |provider: &str, model: &str| (provider.to_owned(), model.to_owned());
+    let seed = CallConfig::new(ProviderId::new("old"), ModelId::new("old"));
+
+    assert_eq!(assembled().await, pair("p1", "m1"));
+    target.select(ProviderId::new("p2"), ModelId::new("m2"));
+    assert_eq!(asked(seed.clone()).await, pair("p1", "m1"));
+    assert_eq!(assembled().await, pair("p2", "m2"));
+    assert_eq!(asked(seed).await, pair("p2", "m2"));
+    assert_eq!(target.selected(), (ProviderId::new("p2"), ModelId::new("m2")));
     agents.close().await;
 }

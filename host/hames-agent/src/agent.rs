@@ -55,6 +55,7 @@ pub struct Agent {
     session: Arc<Session>,
     options: AgentOptions,
     scope: Arc<Scope>,
+    creator: Option<ScopeKey>,
     pub(crate) services: Arc<Services>,
     pub(crate) state: Mutex<State>,
     /// Wakes the driver: something was queued, or the agent is disposed.
@@ -121,11 +122,21 @@ impl Agent {
             session,
             options,
             scope,
+            creator: None,
             services,
             state: Mutex::default(),
             wake: Notify::new(),
             flushes: Mutex::default(),
         }
+    }
+
+    pub(crate) fn started_by(self, creator: Option<ScopeKey>) -> Self {
+        Self { creator, ..self }
+    }
+
+    /// The scope of the agent on whose behalf this one was started, if there was one.
+    pub(crate) fn creator(&self) -> Option<ScopeKey> {
+        self.creator
     }
 
     /// The one identity of agent and session.

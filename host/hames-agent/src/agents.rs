@@ -1,6 +1,7 @@
 //! The live agents of a process: how one starts, who vetoes it, and in which order it ends (R-LIFE).
 
 mod configured;
+mod owners;
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -164,7 +165,10 @@ impl Agents {
 
     fn unpublished(&self, session: Arc<Session>, options: AgentOptions) -> Arc<Agent> {
         let scope = Arc::new(Scope::new());
-        Arc::new(Agent::new(session, options, scope, Arc::clone(&self.services)))
+        let creator = initiator::current()
+            .and_then(|id| self.get(&id))
+            .map(|agent| agent.scope_key());
+        Arc::new(Agent::new(session, options, scope, Arc::clone(&self.services)).started_by(creator))
     }
 
     async fn publish(
@@ -299,6 +303,7 @@ impl Agents {
             // A flush that panicked or was torn down with its runtime has nothing more to wait for.
             drop(flush.await);
         }
+        self.end_owned(agent).await;
         // Its id is free from here on (R-LIFE-9).
         self.leave(agent);
         self.tell_disposed(agent);

@@ -26,6 +26,7 @@ pub mod scope;
 mod services;
 mod step;
 mod stream;
+pub mod target;
 pub mod tools;
 mod turn;
 
