@@ -156,7 +156,13 @@ impl<B: Backend> Store for Home<B> {
 
     async fn load(&self, id: &SessionId) -> Result<StoredSession, StoreError> {
         let id = id.clone();
-        self.reader.run(move |backend| backend.load(&id)).await
+        self.reader
+            .run(move |backend| {
+                let stored = backend.load(&id)?;
+                speaks_our_words(&id, &stored)?;
+                Ok(stored)
+            })
+            .await
     }
 
     async fn header(&self, id: &SessionId) -> Result<SessionHeader, StoreError> {
@@ -181,10 +187,16 @@ impl<B: Backend> Store for Home<B> {
 
 fn claimed<B: Backend>(backend: &mut B, id: &SessionId) -> Result<OpenedSession, StoreError> {
     let opened = backend.claim(id)?;
-    for event in &opened.stored.events {
-        crate::backend::refuse_legacy(id, event)?;
-    }
+    speaks_our_words(id, &opened.stored)?;
     Ok(opened)
+}
+
+/// Refuses a session of an old format (R-PER-6).
+fn speaks_our_words(id: &SessionId, stored: &StoredSession) -> Result<(), StoreError> {
+    stored
+        .events
+        .iter()
+        .try_for_each(|event| crate::backend::refuse_legacy(id, event))
 }
 
 /// Claims a session and closes its interrupted turn (R-PER-6). The claim shuts the old writer out, so nothing comes

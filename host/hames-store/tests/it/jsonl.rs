@@ -301,3 +301,25 @@ fn hostile_lines_are_errors() {
         assert!(events.is_empty());
     }
 }
+
+#[tokio::test]
+async fn a_log_of_the_old_format_is_refused_however_it_is_read() -> Result<()> {
+    let folder = TempDir::new()?;
+    let bucket = folder.path().join("_no-cwd");
+    fs::create_dir(&bucket)?;
+    let log = concat!(
+        r#"{"type":"session","version":0,"id":"s","createdAt":1,"delegationDepth":0}"#,
+        "\n",
+        r#"{"type":"mode/set","seq":0,"time":1,"data":{"mode":"x"}}"#,
+        "\n",
+    );
+    fs::write(bucket.join("s.jsonl"), log)?;
+    let store = inline::<Lines>(&folder)?;
+    for refused in [store.load(&id("s")).await.err(), store.open(&id("s")).await.err()] {
+        assert!(matches!(refused, Some(StoreError::Refused { .. })), "{refused:?}");
+    }
+    store.delete(&id("s")).await?;
+    let refused = store.import(log.as_bytes().to_vec()).await;
+    assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
+    Ok(())
+}
