@@ -12,3 +12,13 @@ fn no_recorded_case_fails() {
     assert_eq!(report.failed(), [], "{report}");
     assert!(report.passed() + report.waiting().values().sum::<usize>() > 900);
 }
+
+/// Every scripted tool is a component in the sandbox; what deviates does so by a rule.
+#[test]
+fn no_recorded_case_fails_with_its_tools_in_the_sandbox() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/cases");
+    let report = conformance::run(&folder, Mode::Tools, "").unwrap();
+    println!("{report}");
+    assert_eq!(report.failed(), [], "{report}");
+    assert!(report.passed() > 200);
+}

@@ -15,6 +15,7 @@ mod listener;
 mod observer;
 mod ops;
 mod prompt;
+mod sandbox;
 mod snapshot;
 mod store;
 mod tool;
@@ -31,18 +32,21 @@ use self::store::Kind;
 use self::world::{Extras, World};
 use super::case::{Case, Mode};
 use super::outcome::Outcome;
+use super::rules;
 
 /// One scripted scenario, from start to idle.
 ///
 /// # Errors
 /// If the scenario can't be run at all.
 pub fn run(case: &Case<'_>) -> anyhow::Result<Outcome> {
-    match case.mode {
-        Mode::Native => {}
-        Mode::Tools => return Ok(Outcome::Waiting("tools in the sandbox")),
-        Mode::Listeners => return Ok(Outcome::Waiting("listeners in the sandbox")),
+    if case.mode == Mode::Listeners {
+        return Ok(Outcome::Waiting("listeners in the sandbox"));
     }
     let script = case.field("script");
+    let in_sandbox = case.mode == Mode::Tools;
+    if in_sandbox && !sandbox::can_load(script) {
+        return Ok(Outcome::Deviating(&rules::OUTSIDE_CONTRACT));
+    }
     let persistence = script.get("persistence").filter(|store| !store.is_null());
     // A scenario without a store runs once, one with a store on every kind of store it applies to.
     let kinds = match persistence {
@@ -51,7 +55,8 @@ pub fn run(case: &Case<'_>) -> anyhow::Result<Outcome> {
     };
     let mut outcomes = Vec::new();
     for kind in kinds {
-        let shown = play_on(script, kind)?;
+        let guests = in_sandbox.then(|| sandbox::Tools::load(script)).transpose()?;
+        let shown = play_on(script, kind, guests)?;
         let place = kind.map_or_else(String::new, |kind| format!("({kind:?})"));
         outcomes.push(judged(case, &shown).within(&place));
     }
@@ -63,17 +68,17 @@ pub fn run(case: &Case<'_>) -> anyhow::Result<Outcome> {
 /// # Errors
 /// If the script can't be played at all.
 pub fn play_out(script: &Json) -> anyhow::Result<Json> {
-    play_on(script, None)
+    play_on(script, None, None)
 }
 
-fn play_on(script: &Json, kind: Option<Kind>) -> anyhow::Result<Json> {
+fn play_on(script: &Json, kind: Option<Kind>, guests: Option<sandbox::Tools>) -> anyhow::Result<Json> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .context("building the runtime")?;
     runtime.block_on(async {
-        tokio::time::timeout(PATIENCE, play(script, kind))
+        tokio::time::timeout(PATIENCE, play(script, kind, guests))
             .await
             .context("something waits for what never comes")?
     })
@@ -86,6 +91,9 @@ fn judged(case: &Case<'_>, shown: &Json) -> Outcome {
     match snapshot::compare(case, shown) {
         Outcome::Failed(difference) => match deviations::of(case, shown) {
             Some(rule) => Outcome::Deviating(rule),
+            None if case.mode == Mode::Tools && sandbox::exceeds_contract(case.field("script")) => {
+                Outcome::Deviating(&rules::OUTSIDE_CONTRACT)
+            }
             None => Outcome::Failed(difference),
         },
         Outcome::Passed => Outcome::Passed,
@@ -94,11 +102,12 @@ fn judged(case: &Case<'_>, shown: &Json) -> Outcome {
     }
 }
 
-async fn play(script: &Json, kind: Option<Kind>) -> anyhow::Result<Json> {
+async fn play(script: &Json, kind: Option<Kind>, guests: Option<sandbox::Tools>) -> anyhow::Result<Json> {
     let world = World::new(
         script,
         Extras {
             kind,
+            guests,
             ..Extras::default()
         },
     )?;

@@ -18,6 +18,13 @@ pub static ENCLOSURE: Rule = Rule {
     what: "a live session refuses an event outside a turn",
 };
 
+/// A plugin has the contract and nothing else.
+pub static OUTSIDE_CONTRACT: Rule = Rule {
+    id: "sandbox: outside the contract",
+    what: "a tool in the sandbox can't register tools, create, dispose or name agents, be an \
+           agent's own at set-up, write to the log what isn't its own, or say numbers outside JSON",
+};
+
 /// Live sessions know who answered.
 pub static LIVE_ROUTE: Rule = Rule {
     id: "A-5",

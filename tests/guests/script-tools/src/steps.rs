@@ -104,7 +104,7 @@ fn op(op: &Value) -> Result<(), ToolError> {
         }
         "cancel" => agent::cancel(),
         "open" => {
-            let gate = op["gate"].as_str().unwrap_or_default();
+            let gate = op["name"].as_str().or(op["gate"].as_str()).unwrap_or_default();
             kv::set(&format!("gates/{gate}"), b"open").map_err(|error| Error::new(format!("{error:?}")))?;
             Ok(())
         }

@@ -127,7 +127,7 @@ async fn play_and_look(script: &Json, watch: &Arc<Watch>) -> anyhow::Result<Vec<
         Extras {
             watch: Some(Arc::clone(watch)),
             yields: Some(yields),
-            kind: None,
+            ..Extras::default()
         },
     )?;
     world.open().await;

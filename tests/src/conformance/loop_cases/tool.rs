@@ -26,6 +26,9 @@ pub(super) struct ScriptTool {
 
 /// The tool of a script, behind its typed arguments if it declares some.
 pub(super) fn build(world: Arc<World>, script: &Json) -> anyhow::Result<Arc<dyn Tool>> {
+    if let Some(guests) = world.guests() {
+        return guests.find(script);
+    }
     let tool = ScriptTool::new(world, script)?;
     Ok(match script.get("spec") {
         Some(spec) => Arc::new(SpecTool::new(ArgSpec::parse(spec)?, tool)),

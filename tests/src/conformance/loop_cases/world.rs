@@ -31,7 +31,7 @@ use super::prompt::prompts;
 use super::store::{Kind, Shelf};
 use super::tool::ScriptGuard;
 use super::yielding::Yields;
-use super::{fault, listener, observer, ops, tool, yielding};
+use super::{fault, listener, observer, ops, sandbox, tool, yielding};
 
 /// How often the runner lets everything runnable go on before it takes it to be settled.
 const SETTLING_ROUNDS: usize = 120;
@@ -57,6 +57,8 @@ pub(super) struct Extras {
     pub(super) yields: Option<Yields>,
     /// On which kind of store it runs.
     pub(super) kind: Option<Kind>,
+    /// Its tools, if they are guests.
+    pub(super) guests: Option<sandbox::Tools>,
 }
 
 /// What is recorded, and what goes on over a restart.
@@ -111,8 +113,16 @@ impl World {
             extras,
             bodies: AtomicUsize::new(0),
         });
+        if let Some(guests) = &world.extras.guests {
+            guests.serve(&world);
+        }
         world.compose()?;
         Ok(world)
+    }
+
+    /// The tools, if they are guests.
+    pub(super) fn guests(&self) -> Option<&sandbox::Tools> {
+        self.extras.guests.as_ref()
     }
 
     /// Builds a context and registers everything global.
@@ -456,6 +466,10 @@ impl World {
 
     pub(super) fn open_gate(&self, name: &str) {
         self.gate_of(name).send_replace(true);
+    }
+
+    pub(super) fn is_gate_open(&self, name: &str) -> bool {
+        *self.gate_of(name).borrow()
     }
 
     /// Lets everything runnable finish without moving the clock.
