@@ -108,15 +108,18 @@ impl Site {
         store.set_max_component_handles(MAX_RESOURCES);
         // Set before instantiation, which is guest code, too.
         store.set_epoch_deadline(1);
+        let stretch = self.who.limits.stretch;
+        let mut began = Instant::now();
         store.epoch_deadline_callback(move |context| {
-            if Instant::now() >= context.data().call.deadline {
+            let now = Instant::now();
+            if now >= context.data().call.deadline {
                 return Err(TimeIsOver.into());
             }
-            Ok(if is_synchronous {
-                UpdateDeadline::Continue(1)
-            } else {
-                UpdateDeadline::Yield(1)
-            })
+            if is_synchronous || now.saturating_duration_since(began) < stretch {
+                return Ok(UpdateDeadline::Continue(1));
+            }
+            began = now;
+            Ok(UpdateDeadline::Yield(1))
         });
         Ok(store)
     }

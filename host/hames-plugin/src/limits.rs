@@ -78,6 +78,8 @@ pub struct Limits {
     pub memory: usize,
     /// Elements of all tables of one call.
     pub table_elements: usize,
+    /// How long a guest computes at a stretch before others on its thread have their turn, and a cancellation is seen.
+    pub stretch: Duration,
     /// How long `execute` may take, waits included.
     pub call: Duration,
     /// How long `start` may take.
@@ -121,6 +123,7 @@ impl Default for Limits {
             load: Duration::from_secs(60),
             memory: 64 * MIB,
             table_elements: 20_000,
+            stretch: Duration::from_millis(4),
             call: Duration::from_secs(30),
             start: Duration::from_secs(10),
             list: Duration::from_secs(5),
