@@ -41,13 +41,14 @@ pub const COMMON: Wording = Wording {
     overflow_codes: &["context_length_exceeded"],
 };
 
-/// What Anthropic says beside.
+/// What Anthropic says beside, and llama.cpp where it speaks the same protocol.
 pub const ANTHROPIC: Wording = Wording {
     overflow: &[
         "prompt is too long",
         "input length and max_tokens exceed context limit",
+        "exceeds the available context size",
     ],
-    overflow_codes: &["request_too_large"],
+    overflow_codes: &["request_too_large", "exceed_context_size_error"],
 };
 
 /// What Gemini says beside.

@@ -60,7 +60,7 @@ pub(crate) fn request() -> Request {
     }
 }
 
-pub(super) fn tool(name: &str) -> ToolSchema {
+pub(crate) fn tool(name: &str) -> ToolSchema {
     let parameters = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
     ToolSchema {
         name: name.into(),

@@ -1,22 +1,24 @@
 //! Against a real model of 135 million parameters: what it says is nonsense, how it says it is real.
 
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use hames_agent::retry::RetryConfig;
 use hames_llm::Adapter;
-use hames_llm::http::HttpSettings;
+use hames_llm::http::{Http, HttpSettings};
+use hames_llm::key::KeySource;
 use hames_llm::limits::Limits;
+use hames_llm::messages::MessagesConfig;
 use hames_types::content::Content;
 use hames_types::json::Json;
 use hames_types::message::Message;
+use hames_types::port::clock::FixedClock;
 use hames_types::port::llm::Llm;
 use hames_types::signal::Signal;
 
-use super::super::adapters::kit::{hear, request};
+use super::super::adapters::kit::{hear, request, tool};
 use super::super::adapters::protocols::Protocol;
-use super::agent::{agent, turn};
 use super::process::{Server, installed, root};
 
 const PROTOCOLS: [Protocol; 3] = [Protocol::Compatible, Protocol::Responses, Protocol::Messages];
@@ -53,14 +55,16 @@ fn adapter(protocol: Protocol, server: &Server) -> Adapter {
         limits,
         ..HttpSettings::default()
     };
-    protocol.adapter(&base, &settings).unwrap()
-}
-
-fn never() -> RetryConfig {
-    RetryConfig {
-        max_transient_retries: 0,
-        ..RetryConfig::default()
+    if protocol == Protocol::Messages {
+        // Without thinking: a thinking model takes no temperature, and this one needs none of it.
+        let http = Http::new(&settings, Arc::new(FixedClock(0))).unwrap();
+        let config = MessagesConfig {
+            base_url: base,
+            ..MessagesConfig::new(KeySource::None)
+        };
+        return Adapter::messages(config, http).unwrap();
     }
+    protocol.adapter(&base, &settings).unwrap()
 }
 
 /// Whether the server's one slot works at something.
@@ -72,7 +76,7 @@ fn is_busy(server: &Server) -> bool {
 fn saying(prompt: &str, max_tokens: u64) -> hames_types::request::Request {
     let mut request = request();
     request.messages = [Message::user(Content::text(prompt))]
-        .map(std::sync::Arc::new)
+        .map(Arc::new)
         .into_iter()
         .collect();
     request.config.max_tokens = Some(max_tokens);
@@ -84,14 +88,18 @@ fn saying(prompt: &str, max_tokens: u64) -> hames_types::request::Request {
 async fn a_real_model_answers_calls_a_tool_is_cancelled_and_overflows() {
     let server = start();
     for protocol in PROTOCOLS {
-        let agent = agent(adapter(protocol, &server), "m", never(), true).await;
-        let turn = turn(&agent, CALL).await;
+        let adapter = adapter(protocol, &server);
+        let mut calling = saying(CALL, 64);
+        calling.system = None;
+        calling.config.temperature = Some(0.into());
+        calling.tools = Some(Arc::new(vec![tool("get_weather")]));
+        let heard = hear(adapter.stream(calling, Signal::never())).await;
+        let called = heard.said.content.tool_calls().next();
         assert!(
-            turn.calls.iter().any(|call| call.contains("Paris")),
-            "{protocol:?} {turn:?}"
+            called.is_some_and(|call| call.arguments.contains("Paris")),
+            "{protocol:?} {heard:?}"
         );
 
-        let adapter = adapter(protocol, &server);
         let heard = hear(adapter.stream(saying("Say hello.", 16), Signal::never())).await;
         assert!(heard.whole && !heard.text().is_empty(), "{protocol:?} {heard:?}");
         let usage = heard.said.usage.unwrap();
