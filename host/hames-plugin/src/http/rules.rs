@@ -60,7 +60,8 @@ pub(crate) fn check(rules: &[HttpRule], method: &Method, uri: &Uri) -> Result<Ta
         .ok_or("no rule allows it")?;
     Ok(Target {
         scheme,
-        host: host.to_owned(),
+        // Names are the same in either case; what is asked and said is lower.
+        host: host.to_ascii_lowercase(),
         port,
         allow_private: rule.allow_private,
     })

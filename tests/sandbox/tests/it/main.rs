@@ -11,3 +11,5 @@ mod calls;
 mod guests;
 mod hostile;
 mod load;
+mod network;
+mod parity;
