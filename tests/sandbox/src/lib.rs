@@ -8,4 +8,5 @@ pub mod attacks;
 pub mod guests;
 pub mod handmade;
 pub mod home;
+pub mod rounds;
 pub mod trial;

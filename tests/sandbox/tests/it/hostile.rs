@@ -3,6 +3,7 @@
 use hames_sandbox_tests::attacks;
 use hames_sandbox_tests::handmade::Module;
 use hames_sandbox_tests::home::{Home, first_tool};
+use hames_sandbox_tests::rounds::Rounds;
 use hames_sandbox_tests::trial::attempt;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,4 +81,15 @@ async fn a_file_that_ends_early_is_refused() {
         let refused = home.load("short", good[..end].into()).await;
         assert!(refused.is_err(), "cut at {end} of {}", good.len());
     }
+}
+
+/// The short form of `attack-rounds`.
+#[tokio::test]
+async fn memory_does_not_grow_with_attacks() {
+    let home = Home::new().unwrap();
+    let attacks = Rounds::load(&home).await.unwrap();
+    assert!(attacks.len() > 40);
+    let before = attacks.run(20).await.unwrap();
+    let after = attacks.run(40).await.unwrap();
+    assert!(after < before + (8 << 20), "{before} became {after}");
 }
