@@ -13,3 +13,4 @@ mod hostile;
 mod load;
 mod network;
 mod parity;
+mod session;
