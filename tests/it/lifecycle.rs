@@ -22,7 +22,7 @@ use hames_types::json::FromJson;
 use hames_types::port::clock::FixedClock;
 use hames_types::port::listener::{Decide, Next, Notice, Observe};
 use hames_types::port::notice::{
-    AgentCreated, AgentDisposed, SessionCreated, SessionDisposed, SessionStart, StatusChanged,
+    AgentCreated, AgentDisposed, SessionCreated, SessionDisposed, SessionEvent, SessionStart, StatusChanged,
 };
 use hames_types::port::seam::{CallRequest, PromptAsk, PromptSubmit, RequestAsk, StepAsk};
 use hames_types::request::CallConfig;
@@ -367,5 +367,37 @@ async fn r_life_15_a_step_sees_one_model_whenever_it_is_switched() {
     assert_eq!(assembled().await, pair("p2", "m2"));
     assert_eq!(asked(seed).await, pair("p2", "m2"));
     assert_eq!(target.selected(), (ProviderId::new("p2"), ModelId::new("m2")));
+    agents.close().await;
+}
+
+/// Panics at every event.
+struct Panics;
+
+impl Observe<SessionEvent> for Panics {
+    fn observe(&self, _: &SessionEvent) -> Result<(), Fault> {
+        panic!("an observer's own fault");
+    }
+}
+
+#[tokio::test]
+async fn an_observer_that_panics_hurts_neither_the_log_nor_the_other_observers() {
+    let (agents, trace) = agents();
+    let events = agents.services().sessions.on_event();
+    events.add(None, Place::Last, Arc::new(Panics));
+    events.add(None, Place::Last, Arc::new(Writes(Arc::clone(&trace))));
+    let agent = agents.start(named("a")).await.unwrap();
+    take(&trace);
+
+    for _ in 0..2 {
+        agent.send(Content::text("x"), SendOptions::default()).unwrap();
+        agent.when_idle().await;
+    }
+
+    let told = take(&trace)
+        .iter()
+        .filter(|name| *name == SessionEvent::NAME)
+        .count();
+    assert_eq!(told, agent.session().len());
+    assert_eq!(agent.session().len(), 6);
     agents.close().await;
 }

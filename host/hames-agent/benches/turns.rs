@@ -157,14 +157,16 @@ async fn turns() {
     let mut parts = Vec::new();
     let whole = Watch::start();
     for _ in 0..TURNS / PART {
-        let watch = Watch::start();
+        let mut each = Vec::new();
         for _ in 0..PART {
+            let begin = Instant::now();
             say(&agent).await;
+            each.push(begin.elapsed());
         }
-        parts.push(watch.read().1);
+        parts.push(median(each));
     }
     let (wall, cpu) = whole.read();
-    let per_turn = |part: Option<&Duration>| part.map_or(0.0, |part| ms(*part) * 1000.0 / PART as f64);
+    let per_turn = |part: Option<&Duration>| part.map_or(0.0, |part| ms(*part) * 1000.0);
     println!(
         "{TURNS} one-step turns: {:.1} ms wall, {:.1} ms processor (reference: 2330 and 2490); {:.0} and {:.0} times",
         ms(wall),
@@ -173,7 +175,7 @@ async fn turns() {
         2490.0 / ms(cpu),
     );
     println!(
-        "  processor time a turn: first {PART} {:.1} µs, last {PART} {:.1} µs (reference: 450 and 2360)",
+        "  median wall time a turn: first {PART} {:.1} µs, last {PART} {:.1} µs (reference: 350 and 2320)",
         per_turn(parts.first()),
         per_turn(parts.last()),
     );

@@ -7,7 +7,7 @@ mod tests;
 use std::future::Future;
 use std::sync::Arc;
 
-use hames_log::{ListenerId, Place, Slot};
+use hames_log::{ListenerId, Place, Slot, observe_contained};
 use hames_types::fault::Fault;
 use hames_types::port::listener::{Consult, Decide, Notice, Observe, Seam};
 use hames_types::port::notice::{
@@ -263,7 +263,7 @@ impl Listeners {
         }
         let notice = make();
         for observer in self.reached::<N>(carrier) {
-            if let Err(fault) = observer.observe(&notice) {
+            if let Err(fault) = observe_contained(&*observer, &notice) {
                 tracing::warn!(notice = N::NAME, error = %fault.chain(), "an observer failed");
             }
         }
@@ -276,6 +276,6 @@ impl Listeners {
     pub fn veto<N: Told>(&self, carrier: Option<ScopeKey>, notice: &N) -> Result<(), Fault> {
         self.reached::<N>(carrier)
             .iter()
-            .try_for_each(|observer| observer.observe(notice))
+            .try_for_each(|observer| observe_contained(&**observer, notice))
     }
 }

@@ -108,22 +108,9 @@ pub(crate) async fn run(
     };
     // A listener that panics costs its turn, not the agent.
     let outcome = AssertUnwindSafe(turn.body(item)).catch_unwind().await;
-    let outcome = outcome.unwrap_or_else(|panic| Err(Halt::Failed(panic_fault(&*panic))));
+    let outcome = outcome.unwrap_or_else(|panic| Err(Halt::Failed(Fault::panicked(&*panic))));
     turn.close(outcome).await;
     Ok(())
-}
-
-pub(crate) fn panic_fault(panic: &(dyn std::any::Any + Send)) -> Fault {
-    let said = panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "it didn't say why".to_owned());
-    Fault::host(
-        "PanicError",
-        "PANIC",
-        format!("a listener, tool or adapter panicked: {said}"),
-    )
 }
 
 impl Turn<'_> {

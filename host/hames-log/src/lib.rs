@@ -26,4 +26,4 @@ pub use draft::Draft;
 pub use log::{Log, first_header_reason};
 pub use session::Session;
 pub use sessions::{Flush, SessionMeta, Sessions, WeakSessions};
-pub use slot::{ListenerId, Place, Slot};
+pub use slot::{ListenerId, Place, Slot, observe_contained};

@@ -1,5 +1,6 @@
 //! A list of listeners in order, some of them bound to a scope.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -126,7 +127,7 @@ impl<N: Notice> Slot<dyn Observe<N>> {
             .iter()
             .filter(|entry| entry.scope.is_none() || entry.scope == carrier)
         {
-            if let Err(fault) = entry.listener.observe(notice) {
+            if let Err(fault) = observe_contained(&*entry.listener, notice) {
                 warn(N::NAME, &fault);
             }
         }
@@ -139,6 +140,16 @@ impl<N: Notice> Slot<dyn Observe<N>> {
     pub fn ask(&self, carrier: Option<ScopeKey>, notice: &N) -> Result<(), Fault> {
         self.reached_by(carrier)
             .iter()
-            .try_for_each(|observer| observer.observe(notice))
+            .try_for_each(|observer| observe_contained(&**observer, notice))
     }
+}
+
+/// Tells one observer. One that panics has failed like one that returns a fault: whoever tells it, perhaps in the
+/// middle of an append, goes on.
+///
+/// # Errors
+/// The observer's own fault, or what its panic said.
+pub fn observe_contained<N: Notice>(observer: &dyn Observe<N>, notice: &N) -> Result<(), Fault> {
+    catch_unwind(AssertUnwindSafe(|| observer.observe(notice)))
+        .unwrap_or_else(|panic| Err(Fault::panicked(&*panic)))
 }

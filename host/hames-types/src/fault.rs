@@ -77,6 +77,21 @@ impl Fault {
             .with_code(UNKNOWN_CODE)
     }
 
+    /// What a panic of somebody's code said, as an error of the host: it costs that somebody's work and nothing else.
+    #[must_use]
+    pub fn panicked(panic: &(dyn std::any::Any + Send)) -> Self {
+        let said = panic
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "it didn't say why".to_owned());
+        Self::host(
+            "PanicError",
+            "PANIC",
+            format!("a listener, tool or adapter panicked: {said}"),
+        )
+    }
+
     /// A model call's failure.
     #[must_use]
     pub fn llm(failure: LlmFailure) -> Self {

@@ -310,7 +310,7 @@ async fn execute(tool: &dyn Tool, call: &ToolCall, signal: Signal) -> ToolOutcom
     let run = ToolRun::new(signal);
     // A body that panics costs its call; the other bodies of the batch go on.
     let result = AssertUnwindSafe(tool.execute(call, &run)).catch_unwind().await;
-    let result = result.unwrap_or_else(|panic| Err(crate::turn::panic_fault(&*panic)));
+    let result = result.unwrap_or_else(|panic| Err(Fault::panicked(&*panic)));
     let mut contexts = run.take_contexts();
     match result {
         Ok(_) if run.signal.is_raised() => ToolOutcome {

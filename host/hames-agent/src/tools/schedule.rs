@@ -15,6 +15,7 @@ use futures_util::{FutureExt, Stream};
 use hames_log::Draft;
 use hames_types::content::ToolCallBlock;
 use hames_types::event::{EventBody, ToolCallEvent, ToolResultEvent};
+use hames_types::fault::Fault;
 use hames_types::id::Seq;
 use hames_types::json::{Extra, Json};
 use hames_types::tool::{ExecutionMode, ToolCall, ToolOutcome};
@@ -22,7 +23,7 @@ use hames_types::tool::{ExecutionMode, ToolCall, ToolOutcome};
 use super::{Begun, Caller, SettledCall, aborted, aborted_before_dispatch, materialise};
 use crate::agent::context_draft;
 use crate::stream::Answer;
-use crate::turn::{Halt, Turn, panic_fault};
+use crate::turn::{Halt, Turn};
 
 /// Runs every call of an answer. When it returns, each has exactly one call and one result in the log, and the
 /// contexts that came with them are behind the last result.
@@ -38,10 +39,10 @@ pub(crate) async fn run(turn: &Turn<'_>, answer: &Answer) -> Result<(), Halt> {
     };
     // Whatever a listener does, no call stays unanswered: the next request would be refused for it.
     let ran = AssertUnwindSafe(batch.walk()).catch_unwind().await;
-    let mut ran = ran.unwrap_or_else(|panic| Err(Halt::Failed(panic_fault(&*panic))));
+    let mut ran = ran.unwrap_or_else(|panic| Err(Halt::Failed(Fault::panicked(&*panic))));
     if ran.is_err() {
         let drained = AssertUnwindSafe(batch.drain()).catch_unwind().await;
-        ran = ran.and(drained.unwrap_or_else(|panic| Err(Halt::Failed(panic_fault(&*panic)))));
+        ran = ran.and(drained.unwrap_or_else(|panic| Err(Halt::Failed(Fault::panicked(&*panic)))));
     }
     let answered = batch.answer_rest();
     let drained = drain_contexts(turn);
