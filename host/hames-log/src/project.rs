@@ -132,11 +132,13 @@ fn message_at(seq: Seq, events: &[Arc<Event>]) -> Result<Option<Arc<Message>>, D
 /// # Errors
 /// [`DeriveError`] naming the event that can't be shown.
 pub fn derive(surface: &Surface, events: &[Arc<Event>]) -> Result<History, DeriveError> {
-    let mut messages = Vec::with_capacity(surface.nodes().len());
+    let mut history = History::new();
     for seq in surface.nodes() {
-        messages.extend(message_at(*seq, events)?);
+        if let Some(message) = message_at(*seq, events)? {
+            history.push(message);
+        }
     }
-    Ok(messages.into_iter().collect())
+    Ok(history)
 }
 
 /// What a person should see of a prompt: without what was baked into it (R-PROJ-4).

@@ -4,7 +4,7 @@
 //! what its imports, its manifest and the operator's [`Grant`] allow together; every call has its own instance, its
 //! own limits and a deadline. What a guest can bring about is a failed call, never a failed host.
 //!
-//! Read in this order: [`load`] (bytes to plugin), `invoke` (one call), `tool` (the port), `link` and `grant` (what
+//! Read in this order: `load` (bytes to plugin), `invoke` (one call), `tool` (the port), `link` and `grant` (what
 //! is in reach), `host` (what the imports do), `convert` (what crosses), `http` (the way out).
 
 mod arguments;

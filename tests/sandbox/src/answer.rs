@@ -7,7 +7,7 @@ const BASE: usize = 16_384;
 const BLOCK: usize = 40;
 const CONTEXT: usize = 60;
 
-/// Memory from [`BASE`] on.
+/// Memory from `BASE` on.
 #[derive(Debug, Clone, Default)]
 pub struct Answer {
     bytes: Vec<u8>,
