@@ -17,6 +17,7 @@ mod folds;
 mod generate;
 mod interrupts;
 mod lifecycle;
+mod limits;
 mod loop_rules;
 mod peers;
 mod recorded;
