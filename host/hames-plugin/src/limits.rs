@@ -61,8 +61,12 @@ pub(crate) const MAX_KEY: usize = 256;
 /// Most keys in one answer of `kv.keys`.
 pub(crate) const MAX_KEYS: usize = 1_000;
 
-/// Most resources (streams, requests, descriptors …) a guest can hold, on its side and on the host's.
+/// Most handles one component of a guest can hold, its own resources among them.
 pub(crate) const MAX_RESOURCES: usize = 10_000;
+
+/// Most resources (streams, requests, descriptors …) the host holds for one call. Each can be an open file, and many
+/// systems let a process have 1,024 of those.
+pub(crate) const MAX_HOST_RESOURCES: usize = 512;
 
 /// Most causes of a fault that cross.
 pub(crate) const MAX_CAUSES: usize = 32;

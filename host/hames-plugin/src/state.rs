@@ -87,7 +87,7 @@ impl Call {
 impl State {
     pub(crate) fn new(who: Arc<Who>, call: Call) -> wasmtime::Result<Self> {
         let mut table = ResourceTable::new();
-        table.set_max_capacity(crate::limits::MAX_RESOURCES);
+        table.set_max_capacity(crate::limits::MAX_HOST_RESOURCES);
         let (wasi, streams) = if who.uses_wasi {
             let (wasi, streams) = crate::wasi::context(&who, call.reaches)?;
             (Some(wasi), Some(streams))

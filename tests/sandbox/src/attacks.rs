@@ -4,6 +4,7 @@
 //! the same plugin shows that its next call works.
 
 mod answers;
+mod component;
 mod files;
 mod machine;
 mod memory;
@@ -49,6 +50,7 @@ pub fn all() -> anyhow::Result<Vec<Attack>> {
     let mut all = machine::attacks()?;
     all.extend(memory::attacks()?);
     all.extend(answers::attacks()?);
+    all.extend(component::attacks()?);
     all.extend(files::attacks()?);
     Ok(all)
 }

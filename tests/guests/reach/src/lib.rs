@@ -44,6 +44,7 @@ enum What {
     Random,
     Allocate,
     Thread,
+    Open,
     Keep,
     Kept,
 }
@@ -122,6 +123,10 @@ impl Reach {
             What::Thread => {
                 thread::Builder::new().spawn(|| ())?;
                 "started".to_owned()
+            }
+            What::Open => {
+                let open: io::Result<Vec<_>> = (0..number).map(|_| fs::File::open(&self.path)).collect();
+                open?.len().to_string()
             }
             What::Keep => {
                 kv::set(&self.path, &self.more)?;

@@ -230,7 +230,7 @@ fn floods() -> anyhow::Result<Vec<Attack>> {
             counting(
                 log,
                 times(
-                    20_000,
+                    2_000,
                     "(call $write (i32.const 2) (i32.const 2304) (i32.const 2))",
                 ),
             ),
@@ -241,7 +241,7 @@ fn floods() -> anyhow::Result<Vec<Attack>> {
             counting(
                 progress,
                 times(
-                    20_000,
+                    2_000,
                     "(call $progress (i32.const 2304) (i32.const 2) (i32.const 6000))",
                 ),
             ),

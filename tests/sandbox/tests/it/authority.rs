@@ -136,6 +136,25 @@ async fn a_read_only_folder_stays_as_it_is() {
     assert!(reach(&tool, "read", "/rw/out/hostname", "").await.is_err());
 }
 
+#[tokio::test]
+async fn files_kept_open_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("note"), "note").unwrap();
+    let home = Home::new().unwrap();
+    let tool = load(
+        &home,
+        "reach",
+        grant(&[(folder.path(), "/rw", Access::ReadWrite)]),
+    )
+    .await;
+    assert_eq!(reach(&tool, "open", "/rw/note", "100").await.unwrap(), "100");
+    assert_eq!(
+        reach(&tool, "open", "/rw/note", "600").await,
+        Err("PLUGIN_LIMIT_RESOURCES".to_owned())
+    );
+    assert_eq!(reach(&tool, "read", "/rw/note", "").await.unwrap(), "note");
+}
+
 /// Somebody outside swaps a folder for a link again and again while the plugin reads through it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_race_does_not_lead_out() {
