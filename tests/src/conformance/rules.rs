@@ -79,18 +79,6 @@ pub static COUNTS: Rule = Rule {
     what: "token counts never go below zero",
 };
 
-/// Settings are JSON.
-pub static NUMBERS: Rule = Rule {
-    id: "retry: numbers",
-    what: "what isn't a number can't be written in a configuration, so it can't be accepted on the way either",
-};
-
-/// Settings are typed before anybody sees them.
-pub static TYPED_CODES: Rule = Rule {
-    id: "retry: codes",
-    what: "a code that isn't text is refused on every way in",
-};
-
 /// Two calls under one id make their results ambiguous.
 pub static TWIN_CALLS: Rule = Rule {
     id: "A-11",
