@@ -21,6 +21,8 @@ pub mod tools {
         with: {
             "hames:plugin/types@0.1.0": crate::bindings::imports::hames::plugin::types,
             "hames:plugin/content@0.1.0": crate::bindings::imports::hames::plugin::content,
+            "hames:plugin/events@0.1.0": crate::bindings::imports::hames::plugin::events,
+            "hames:plugin/invocation@0.1.0": crate::bindings::imports::hames::plugin::invocation,
         },
         pub_export_macro: true,
         export_macro_name: "export_tools_interface",
