@@ -41,11 +41,22 @@ pub(crate) struct Call {
     pub(crate) reaches: bool,
     /// Whether the caller waits on a thread instead of a task: then nothing may wait in the host.
     pub(crate) is_synchronous: bool,
+    /// If the answer must be the same whenever it is asked for: what clocks and randomness give instead.
+    pub(crate) fixed: Option<Fixed>,
     pub(crate) signal: Signal,
     pub(crate) deadline: Instant,
     pub(crate) tool: Option<ToolCallContext>,
     pub(crate) session: Option<Arc<dyn SessionAccess>>,
     pub(crate) agent: Option<Arc<dyn AgentVerbs>>,
+}
+
+/// Time and randomness of a call that can be computed again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fixed {
+    /// What clocks show, in milliseconds of the Unix epoch.
+    pub(crate) now_ms: u64,
+    /// What the generators begin with.
+    pub(crate) seed: u64,
 }
 
 /// The tool call in progress.
@@ -56,11 +67,12 @@ pub(crate) struct ToolCallContext {
 }
 
 impl Call {
-    /// A call with nothing in reach.
+    /// A call with nothing in reach, not even the time: it is made anew on replay.
     pub(crate) fn inert(deadline: Instant) -> Self {
         Self {
             reaches: false,
             is_synchronous: false,
+            fixed: Some(Fixed { now_ms: 0, seed: 0 }),
             signal: Signal::never(),
             deadline,
             tool: None,
@@ -75,6 +87,7 @@ impl Call {
         Self {
             reaches: true,
             is_synchronous: false,
+            fixed: None,
             signal,
             deadline,
             tool: None,
@@ -89,7 +102,7 @@ impl State {
         let mut table = ResourceTable::new();
         table.set_max_capacity(crate::limits::MAX_HOST_RESOURCES);
         let (wasi, streams) = if who.uses_wasi {
-            let (wasi, streams) = crate::wasi::context(&who, call.reaches)?;
+            let (wasi, streams) = crate::wasi::context(&who, &call)?;
             (Some(wasi), Some(streams))
         } else {
             (None, None)

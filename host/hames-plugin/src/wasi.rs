@@ -10,7 +10,7 @@ use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{FsPerms, HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder};
 
 use crate::grant::{Access, Clocks, Random};
-use crate::state::Streams;
+use crate::state::{Call, Streams};
 use crate::who::Who;
 
 /// Most random bytes in one answer.
@@ -20,7 +20,7 @@ const MAX_RANDOM: u64 = 64 * 1024;
 ///
 /// # Errors
 /// If a granted folder isn't there any more.
-pub(crate) fn context(who: &Who, reaches: bool) -> wasmtime::Result<(WasiCtx, Streams)> {
+pub(crate) fn context(who: &Who, call: &Call) -> wasmtime::Result<(WasiCtx, Streams)> {
     let streams = Streams {
         out: MemoryOutputPipe::new(who.limits.stream_bytes),
         err: MemoryOutputPipe::new(who.limits.stream_bytes),
@@ -30,9 +30,16 @@ pub(crate) fn context(who: &Who, reaches: bool) -> wasmtime::Result<(WasiCtx, St
         .stdout(streams.out.clone())
         .stderr(streams.err.clone())
         .max_random_size(MAX_RANDOM);
-    clocks(&mut builder, who);
-    random(&mut builder, who);
-    if reaches {
+    let (now, numbers) = match call.fixed {
+        Some(fixed) => (
+            Some(Clocks::Fixed(fixed.now_ms)),
+            Some(Random::Seeded(fixed.seed)),
+        ),
+        None => (who.grant.clocks, who.grant.random),
+    };
+    clocks(&mut builder, who, now);
+    random(&mut builder, numbers);
+    if call.reaches {
         for (name, value) in &who.grant.environment {
             builder.env(name, value);
         }
@@ -47,8 +54,8 @@ pub(crate) fn context(who: &Who, reaches: bool) -> wasmtime::Result<(WasiCtx, St
     Ok((builder.build(), streams))
 }
 
-fn clocks(builder: &mut WasiCtxBuilder, who: &Who) {
-    match who.grant.clocks {
+fn clocks(builder: &mut WasiCtxBuilder, who: &Who, now: Option<Clocks>) {
+    match now {
         Some(Clocks::Real) => {
             builder.wall_clock(Wall(Arc::clone(&who.services.clock)));
         }
@@ -66,8 +73,8 @@ fn clocks(builder: &mut WasiCtxBuilder, who: &Who) {
     }
 }
 
-fn random(builder: &mut WasiCtxBuilder, who: &Who) {
-    let seed = match who.grant.random {
+fn random(builder: &mut WasiCtxBuilder, numbers: Option<Random>) {
+    let seed = match numbers {
         Some(Random::Real) => return,
         Some(Random::Seeded(seed)) => seed,
         None => 0,

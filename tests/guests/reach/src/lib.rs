@@ -56,7 +56,10 @@ impl Tool for Reach {
 
     fn view(&self) -> Option<ToolView> {
         Some(ToolView::Generic(GenericView {
-            title: format!("reach {}", self.path),
+            title: match self.what {
+                What::Clock | What::Random => self.reach().ok()?,
+                _ => format!("reach {}", self.path),
+            },
             body: None,
         }))
     }

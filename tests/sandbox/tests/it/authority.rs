@@ -271,3 +271,21 @@ async fn a_view_needs_no_grant() {
         .unwrap();
     assert_eq!(view.kind(), "generic");
 }
+
+/// Whatever is granted, a view that looks at the time or rolls is the same on replay.
+#[tokio::test]
+async fn a_view_is_the_same_whenever_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::new().unwrap();
+    let mut granted = grant(&[(folder.path(), "/", Access::ReadOnly)]);
+    granted.random = Some(Random::Real);
+    let tool = load(&home, "reach", granted).await;
+    let title = |what: &str| {
+        let view = tool.present_call(&json!({ "what": what })).unwrap();
+        serde_json::to_value(&view).unwrap()["title"].clone()
+    };
+    assert_eq!(title("clock"), "0");
+    assert_eq!(title("random"), title("random"));
+    let rolled = reach(&tool, "random", "", "").await.unwrap();
+    assert_ne!(reach(&tool, "random", "", "").await.unwrap(), rolled);
+}
