@@ -17,6 +17,7 @@ mod limits;
 pub mod listeners;
 pub mod present;
 pub mod prompt;
+mod register;
 pub mod repeat;
 mod request;
 pub mod retry;

@@ -8,12 +8,15 @@ use std::future::Future;
 use std::sync::Arc;
 
 use hames_log::{ListenerId, Place, Slot, observe_contained};
+use hames_types::event::EventBody;
 use hames_types::fault::Fault;
+use hames_types::id::SessionId;
 use hames_types::port::listener::{Consult, Decide, Notice, Observe, Seam};
 use hames_types::port::notice::{
     AgentCreated, AgentDisposed, AgentError, CancelRequested, ConfigStartFailed, Queued, SessionStart,
     StatusChanged, ToolResultReady,
 };
+use hames_types::port::plugin::Held;
 use hames_types::port::seam::{
     Approval, CallRequest, Execute, ExecuteAsk, LlmStream, PostExecute, PostStep, PreExecute, PreStep,
     PromptAssemble, PromptSubmit, RequestError, SessionPrefix, StepResult, StreamAsk, TurnContinuation,
@@ -69,6 +72,7 @@ macro_rules! listeners {
             $( $decide_field: Slot<dyn Decide<$decide>>, )*
             $( $consult_field: Slot<dyn Consult<$consult>>, )*
             $( $notice_field: Slot<dyn Observe<$notice>>, )*
+            held: Slot<dyn Held>,
         }
 
         $( impl Heard for $decide {
@@ -201,6 +205,21 @@ impl Listeners {
     #[must_use]
     pub fn any<H: Heard>(&self) -> bool {
         !H::slot(self).is_empty()
+    }
+
+    /// Adds somebody who holds events for the sessions' logs. The loop takes them, and logs them, before a step or a
+    /// turn closes.
+    pub fn add_held(&self, held: Arc<dyn Held>) -> ListenerId {
+        self.held.add(None, Place::Last, held)
+    }
+
+    /// What is held for a session, in the order of registration.
+    pub(crate) fn take_held(&self, session: &SessionId) -> Vec<EventBody> {
+        if self.held.is_empty() {
+            return Vec::new();
+        }
+        let everyone = self.held.everyone();
+        everyone.iter().flat_map(|held| held.take(session)).collect()
     }
 
     fn reached<H: Heard>(&self, carrier: Option<ScopeKey>) -> Vec<Arc<H::Listener>> {

@@ -220,6 +220,7 @@ async fn consult_post_step(turn: &Turn<'_>) -> Result<(), Halt> {
 }
 
 fn close_step(turn: &Turn<'_>) -> Result<(), Halt> {
+    turn.log_held();
     turn.log(EventBody::StepEnd(StepMark {
         turn: turn.no,
         step: turn.step,

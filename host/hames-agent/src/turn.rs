@@ -189,9 +189,20 @@ impl Turn<'_> {
         self.append(Draft::log_only(body))
     }
 
+    /// Logs what is held for this session: before a step or the turn closes, so that it lies inside.
+    pub(crate) fn log_held(&self) {
+        let held = self.agent.services.listeners.take_held(self.agent.id());
+        for body in held {
+            if let Err(error) = self.agent.session().append(Draft::log_only(body)) {
+                tracing::error!(error = %error, "an event held for the log can't be logged");
+            }
+        }
+    }
+
     /// Closes what is open, says why, and makes it durable (R-TURN-7, R-TURN-8).
     async fn close(self, outcome: Result<TurnEndReason, Halt>) {
         let session = self.agent.session();
+        self.log_held();
         if let Some(step) = session.open_step() {
             let mark = StepMark {
                 turn: self.no,

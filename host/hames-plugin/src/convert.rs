@@ -1,11 +1,14 @@
 //! How do values cross? To the guest: total. From the guest: checked, counted, and refused with a place and a reason.
 
+pub(crate) mod call;
 pub(crate) mod content;
 pub(crate) mod events;
 pub(crate) mod fault;
 pub(crate) mod json;
 pub(crate) mod tool;
 
+use hames_types::content::Content;
+use hames_types::decision::HookContext;
 use hames_types::id::PluginId;
 use hames_types::json::Json;
 use hames_types::kinds::{KindRegistry, Sum};
@@ -77,6 +80,14 @@ pub(crate) struct Admit<'a> {
     kinds: &'a parking_lot::RwLock<KindRegistry>,
     bytes: usize,
     max: Limit,
+    shown: Shown<'a>,
+}
+
+/// What a guest was shown. Handed back unchanged it is what it was, whoever's it is.
+#[derive(Debug, Default)]
+pub(crate) struct Shown<'a> {
+    pub(crate) contexts: Vec<&'a HookContext>,
+    pub(crate) contents: Vec<&'a Content>,
 }
 
 impl<'a> Admit<'a> {
@@ -88,7 +99,24 @@ impl<'a> Admit<'a> {
             kinds: &who.services.kinds,
             bytes,
             max: limit,
+            shown: Shown::default(),
         }
+    }
+
+    /// Recognises what the guest was shown.
+    pub(crate) fn recognising(mut self, shown: Shown<'a>) -> Self {
+        self.shown = shown;
+        self
+    }
+
+    /// What the guest was shown.
+    pub(crate) const fn shown(&self) -> &Shown<'a> {
+        &self.shown
+    }
+
+    /// Whose values these are.
+    pub(crate) fn owner(&self) -> &'a str {
+        self.id.as_str()
     }
 
     /// Counts bytes.

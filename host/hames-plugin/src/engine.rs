@@ -7,7 +7,7 @@ use std::thread::{self, Thread};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wasmtime::{Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
 
-use crate::limits::{MAX_CALLS_IN_FLIGHT, MAX_MEMORY, TICK};
+use crate::limits::{Capacity, MAX_MEMORY, TICK};
 
 /// The engine, shared by all plugins of a process. A clone is the same engine.
 #[derive(Clone)]
@@ -16,6 +16,8 @@ pub(crate) struct Engine(Arc<Inner>);
 struct Inner {
     wasm: wasmtime::Engine,
     places: Arc<Semaphore>,
+    /// Where calls wait for others: apart from the places, so that those they wait for find one.
+    rooms: Arc<Semaphore>,
     ticker: Ticker,
 }
 
@@ -36,12 +38,13 @@ impl Engine {
     ///
     /// # Errors
     /// If the address space or the ticking thread can't be had.
-    pub(crate) fn new() -> wasmtime::Result<Self> {
-        let wasm = wasmtime::Engine::new(&config())?;
+    pub(crate) fn new(capacity: Capacity) -> wasmtime::Result<Self> {
+        let wasm = wasmtime::Engine::new(&config(capacity))?;
         let ticker = Ticker::start(&wasm)?;
         Ok(Self(Arc::new(Inner {
             wasm,
-            places: Arc::new(Semaphore::new(MAX_CALLS_IN_FLIGHT as usize)),
+            places: Arc::new(Semaphore::new(capacity.calls as usize)),
+            rooms: Arc::new(Semaphore::new(capacity.waiting as usize)),
             ticker,
         })))
     }
@@ -54,36 +57,76 @@ impl Engine {
     /// A place for a call; waits while all are taken.
     pub(crate) async fn place(&self) -> Option<Place> {
         let permit = Arc::clone(&self.0.places).acquire_owned().await.ok()?;
-        Some(self.enter(permit))
+        Some(Place {
+            engine: self.clone(),
+            _ticking: self.ticking(),
+            _permit: permit,
+        })
     }
 
     /// A place for a call if one is free.
     pub(crate) fn try_place(&self) -> Option<Place> {
         let permit = Arc::clone(&self.0.places).try_acquire_owned().ok()?;
-        Some(self.enter(permit))
+        Some(Place {
+            engine: self.clone(),
+            _ticking: self.ticking(),
+            _permit: permit,
+        })
     }
 
-    fn enter(&self, permit: OwnedSemaphorePermit) -> Place {
+    fn ticking(&self) -> Ticking {
         let ticker = &self.0.ticker;
         if ticker.state.calls.fetch_add(1, Ordering::AcqRel) == 0 {
             ticker.thread.unpark();
         }
-        Place {
-            state: Arc::clone(&ticker.state),
-            _permit: permit,
-        }
+        Ticking(Arc::clone(&ticker.state))
     }
 }
 
 /// A place in the pool, for as long as a call is in flight.
 pub(crate) struct Place {
-    state: Arc<TickerState>,
+    engine: Engine,
+    _ticking: Ticking,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Drop for Place {
+/// A room in the pool: its call waits for others and computes nothing.
+pub(crate) struct Room {
+    engine: Engine,
+    permit: OwnedSemaphorePermit,
+}
+
+impl Place {
+    /// Gives the place up for a room; waits while all are taken.
+    ///
+    /// A call that has a room never waits for a place again: so places come free in bounded time whoever waits in
+    /// the rooms, and those they wait for get one.
+    pub(crate) async fn step_aside(self) -> Option<Room> {
+        let permit = Arc::clone(&self.engine.0.rooms).acquire_owned().await.ok()?;
+        Some(Room {
+            engine: self.engine,
+            permit,
+        })
+    }
+}
+
+impl Room {
+    /// Goes on computing, in the room.
+    pub(crate) fn go_on(self) -> Place {
+        Place {
+            _ticking: self.engine.ticking(),
+            engine: self.engine,
+            _permit: self.permit,
+        }
+    }
+}
+
+/// Keeps the epoch moving.
+struct Ticking(Arc<TickerState>);
+
+impl Drop for Ticking {
     fn drop(&mut self) {
-        self.state.calls.fetch_sub(1, Ordering::AcqRel);
+        self.0.calls.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -130,7 +173,7 @@ fn tick(state: &Weak<TickerState>, wasm: &wasmtime::EngineWeak) {
     }
 }
 
-fn config() -> Config {
+fn config(capacity: Capacity) -> Config {
     let mut config = Config::new();
     config
         .epoch_interruption(true)
@@ -140,12 +183,12 @@ fn config() -> Config {
         // Formatting a backtrace costs milliseconds and a guest decides how often.
         .wasm_backtrace_max_frames(None)
         .generate_address_map(false)
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool()));
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool(capacity)));
     config
 }
 
-fn pool() -> PoolingAllocationConfig {
-    let calls = MAX_CALLS_IN_FLIGHT;
+fn pool(capacity: Capacity) -> PoolingAllocationConfig {
+    let calls = capacity.calls.saturating_add(capacity.waiting);
     let mut pool = PoolingAllocationConfig::default();
     pool.total_component_instances(calls)
         .total_stacks(calls)

@@ -9,6 +9,7 @@ use smol_str::SmolStr;
 
 use crate::grant::Capability;
 use crate::manifest::ManifestError;
+use crate::point::Point;
 
 /// Why a plugin isn't loaded.
 #[derive(Debug, thiserror::Error)]
@@ -124,8 +125,21 @@ pub enum LoadProblem {
         source: Opaque,
     },
     /// It exports nothing this host calls.
-    #[error("it exports no interface of hames:plugin@0.1.0; a plugin exports `tools` or `plugin`")]
+    #[error(
+        "it exports no interface of hames:plugin@0.1.0; a plugin exports `tools`, `plugin`, a seam or an observer"
+    )]
     NothingExported,
+    /// It listens where only full authority makes sense, and doesn't have it.
+    #[error(
+        "it listens at `{point}`, where answers have no order to restrict by; that needs full authority there: its manifest wants `authority`, and you grant it for `{point}` if you trust its answers"
+    )]
+    Authority {
+        /// Where.
+        point: Point,
+    },
+    /// It wants to be told events and doesn't say which.
+    #[error("it observes session events, but its manifest has no `events`; its author lists the kinds there")]
+    NoFilter,
     /// It can't be compiled.
     #[error("it can't be compiled")]
     Compile(#[source] Opaque),
@@ -197,6 +211,8 @@ impl LoadProblem {
             Self::Imports(_) => "PLUGIN_IMPORTS",
             Self::Exports { .. } => "PLUGIN_EXPORTS",
             Self::NothingExported => "PLUGIN_NOTHING_EXPORTED",
+            Self::Authority { .. } => "PLUGIN_AUTHORITY",
+            Self::NoFilter => "PLUGIN_NO_FILTER",
             Self::Compile(_) => "PLUGIN_COMPILE",
             Self::Panicked { .. } => "PLUGIN_PANICKED",
             Self::TooSlow { .. } => "PLUGIN_TOO_SLOW",
@@ -306,6 +322,14 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// The same; a deadline seen from inside the guest gets its limit's name.
+    pub(crate) fn named(self, limit: Duration) -> Self {
+        if matches!(self, Self::Deadline { .. }) {
+            return Self::Deadline { limit };
+        }
+        self
+    }
+
     /// The stable code of the error.
     #[must_use]
     pub const fn code(&self) -> &'static str {

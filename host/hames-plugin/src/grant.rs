@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use smol_str::SmolStr;
 
+use crate::point::Point;
+
 /// Everything an operator can grant to one plugin. The default is nothing at all.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Grant {
@@ -30,6 +32,9 @@ pub struct Grant {
     pub agent: AgentGrant,
     /// As whom it may speak, beside as itself.
     pub speak: Speak,
+    /// The seams at which its answer counts as it is. Elsewhere a listener may only restrict: the stricter of its
+    /// answer and that of the rest of the chain counts.
+    pub full: Vec<Point>,
 }
 
 /// What may be done with files in a folder.
@@ -181,11 +186,13 @@ pub enum Capability {
     Agent,
     /// Speaking under another name.
     Speak,
+    /// Full authority at a seam.
+    Authority,
 }
 
 impl Capability {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Filesystem,
         Self::Http,
         Self::Environment,
@@ -196,6 +203,7 @@ impl Capability {
         Self::Todos,
         Self::Agent,
         Self::Speak,
+        Self::Authority,
     ];
 
     /// The word for it in manifests and configuration.
@@ -212,6 +220,7 @@ impl Capability {
             Self::Todos => "todos",
             Self::Agent => "agent",
             Self::Speak => "speak",
+            Self::Authority => "authority",
         }
     }
 
@@ -245,6 +254,7 @@ impl Grant {
             Capability::Todos => self.session.todos,
             Capability::Agent => self.agent.any(),
             Capability::Speak => self.speak != Speak::default(),
+            Capability::Authority => !self.full.is_empty(),
         }
     }
 
@@ -277,6 +287,7 @@ impl Grant {
             Capability::Todos => self.session.todos = false,
             Capability::Agent => self.agent = AgentGrant::default(),
             Capability::Speak => self.speak = Speak::default(),
+            Capability::Authority => self.full.clear(),
         }
     }
 }

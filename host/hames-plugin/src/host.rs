@@ -7,16 +7,19 @@ mod call;
 mod config;
 mod kv;
 mod log;
+pub(crate) mod next;
 mod session;
 mod wait;
 
-use crate::bindings::hames::plugin::{content, events, types};
+use crate::bindings::hames::plugin::{content, decisions, events, invocation, types};
 use crate::state::State;
 
 // These interfaces hold types only.
 impl types::Host for State {}
 impl content::Host for State {}
 impl events::Host for State {}
+impl invocation::Host for State {}
+impl decisions::Host for State {}
 
 /// At most `limit` bytes of a text, cut between characters.
 pub(crate) fn head(text: &str, limit: usize) -> &str {

@@ -1,12 +1,14 @@
 //! How does one call go? A fresh instance, a deadline that covers everything, and every way of failing told apart.
 
-use std::future::Future;
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use hames_types::signal::Signal;
+use tokio::sync::oneshot;
 use wasmtime::component::{Instance, InstancePre, ResourceTableError};
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
@@ -28,6 +30,21 @@ pub(crate) struct Site {
     pub(crate) who: Arc<Who>,
 }
 
+/// How long a call may take, and what ends it earlier.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    pub(crate) limit: Duration,
+    pub(crate) signal: &'a Signal,
+}
+
+/// What a guest may ask of whoever calls it.
+pub(crate) struct Aside<Q, F> {
+    /// Where the question arrives.
+    pub(crate) asked: Option<oneshot::Receiver<Q>>,
+    /// Answers it.
+    pub(crate) serve: F,
+}
+
 /// Raised inside the guest when its time is over.
 #[derive(Debug, thiserror::Error)]
 #[error("the call's time is over")]
@@ -47,18 +64,54 @@ impl Site {
         begin: impl FnOnce(Instant) -> Call + Send,
         work: impl for<'a> FnOnce(&'a mut Store<State>, &'a Instance) -> Work<'a, T> + Send,
     ) -> Result<T, CallError> {
-        let ends = Instant::now() + limit;
-        let Ok(place) = tokio::time::timeout(limit, self.engine.place()).await else {
-            return Err(CallError::Busy);
+        let nobody = Aside::<Infallible, _> {
+            asked: None,
+            serve: |never: Infallible| async move { match never {} },
         };
-        let _place = place.ok_or(CallError::Busy)?;
+        self.call_around(Terms { limit, signal }, begin, work, nobody)
+            .await
+    }
+
+    /// Makes a call that may once ask for something of whoever makes it. While that is served the guest is suspended
+    /// and computes nothing: neither its time nor its grace goes on.
+    ///
+    /// # Errors
+    /// As [`Site::call`].
+    pub(crate) async fn call_around<T: Send, Q: Send, W: Future<Output = ()> + Send>(
+        &self,
+        terms: Terms<'_>,
+        begin: impl FnOnce(Instant) -> Call + Send,
+        work: impl for<'a> FnOnce(&'a mut Store<State>, &'a Instance) -> Work<'a, T> + Send,
+        aside: Aside<Q, impl FnOnce(Q) -> W + Send>,
+    ) -> Result<T, CallError> {
+        let Terms { limit, signal } = terms;
         let grace = self.who.limits.grace;
+        let mut ends = Instant::now() + limit;
+        let place = within(ends, self.engine.place()).await.flatten();
+        let place = place.ok_or(CallError::Busy)?;
         let call = self.enter(begin(ends), work);
-        let guarded = or_dropped(signal, grace, call);
-        match tokio::time::timeout(ends.saturating_duration_since(Instant::now()), guarded).await {
-            Ok(Some(Err(CallError::Deadline { .. }))) | Err(_) => Err(CallError::Deadline { limit }),
-            Ok(Some(done)) => done,
-            Ok(None) => Err(CallError::Dropped { grace }),
+        let mut call = pin!(call);
+        let stopped = |stop: Stop| match stop {
+            Stop::Deadline => CallError::Deadline { limit },
+            Stop::Dropped => CallError::Dropped { grace },
+        };
+        let first = watch(call.as_mut(), signal, grace, ends, aside.asked).await;
+        let question = match first.map_err(stopped)? {
+            Either::Done(done) => return done.map_err(|error| error.named(limit)),
+            Either::Asked(question) => question,
+        };
+        let room = within(ends, place.step_aside()).await.flatten();
+        let room = room.ok_or(CallError::Busy)?;
+        let begun = Instant::now();
+        (aside.serve)(question).await;
+        ends += begun.elapsed();
+        let _place = room.go_on();
+        match watch(call, signal, grace, ends, None::<oneshot::Receiver<Q>>)
+            .await
+            .map_err(stopped)?
+        {
+            Either::Done(done) => done.map_err(|error| error.named(limit)),
+            Either::Asked(_) => Err(CallError::Busy),
         }
     }
 
@@ -96,6 +149,12 @@ impl Site {
             Ok(instance) => work(&mut store, &instance).await,
             Err(error) => Err(error),
         };
+        if let Some(spent) = &store.data().call.spent
+            && let Ok(left) = store.get_fuel()
+        {
+            // Set once: this is the call's end.
+            spent.get_or_init(|| u64::MAX - left);
+        }
         // Whatever happened, the store is dropped with everything in it: after an error it is dead anyway.
         done.map_err(|error| explain(error, store.data()))
     }
@@ -125,27 +184,70 @@ impl Site {
     }
 }
 
+/// How a watched call went on.
+enum Either<T, Q> {
+    Done(T),
+    Asked(Q),
+}
+
+/// Why a watched call may not go on.
+enum Stop {
+    Deadline,
+    Dropped,
+}
+
+async fn within<T>(ends: Instant, work: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout_at(ends.into(), work).await.ok()
+}
+
+/// Waits for the call until it asks for something; once the signal is raised, no longer than the grace.
+async fn watch<T, Q>(
+    mut call: Pin<&mut (impl Future<Output = T> + Send)>,
+    signal: &Signal,
+    grace: Duration,
+    ends: Instant,
+    asked: Option<oneshot::Receiver<Q>>,
+) -> Result<Either<T, Q>, Stop> {
+    let step = async {
+        let Some(asked) = asked else {
+            return Either::Done(call.as_mut().await);
+        };
+        let mut asked = Some(asked);
+        poll_fn(|context| {
+            // The call first: it is what asks.
+            if let Poll::Ready(done) = call.as_mut().poll(context) {
+                return Poll::Ready(Either::Done(done));
+            }
+            match asked.as_mut().map(|asked| pin!(asked).poll(context)) {
+                Some(Poll::Ready(Ok(question))) => Poll::Ready(Either::Asked(question)),
+                Some(Poll::Ready(Err(_))) => {
+                    // Nothing will be asked any more; the call goes on.
+                    asked = None;
+                    Poll::Pending
+                }
+                Some(Poll::Pending) | None => Poll::Pending,
+            }
+        })
+        .await
+    };
+    match within(ends, or_dropped(signal, grace, step)).await {
+        Some(Some(step)) => Ok(step),
+        Some(None) => Err(Stop::Dropped),
+        None => Err(Stop::Deadline),
+    }
+}
+
 /// Waits for the work; once the signal is raised, no longer than the grace.
 async fn or_dropped<T>(signal: &Signal, grace: Duration, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);
-    if let Some(done) = signal.unless_raised_first(work.as_mut()).await {
-        return Some(done);
-    }
-    tokio::time::timeout(grace, work).await.ok()
-}
-
-/// Waits for work that may go on after the signal.
-trait UnlessRaisedFirst {
-    async fn unless_raised_first<F: Future + Unpin>(&self, work: F) -> Option<F::Output>;
-}
-
-impl UnlessRaisedFirst for Signal {
-    async fn unless_raised_first<F: Future + Unpin>(&self, mut work: F) -> Option<F::Output> {
-        tokio::select! {
-            biased;
-            done = &mut work => Some(done),
-            () = self.raised() => None,
-        }
+    let first = tokio::select! {
+        biased;
+        done = &mut work => Some(done),
+        () = signal.raised() => None,
+    };
+    match first {
+        Some(done) => Some(done),
+        None => tokio::time::timeout(grace, work).await.ok(),
     }
 }
 

@@ -7,10 +7,25 @@ use hames_types::port::plugin::Quota;
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
 
-/// Most calls in flight in one process; further ones wait for a place, and their deadline goes on running.
-///
-/// Each place reserves address space, not memory: an idle one costs nothing, one in use 22 to 35 KiB.
-pub(crate) const MAX_CALLS_IN_FLIGHT: u32 = 1_200;
+/// How many calls one process makes at once. Each place reserves address space, not memory: an idle one costs
+/// nothing, one in use 22 to 35 KiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capacity {
+    /// Most calls that compute; further ones wait for a place, and their deadline goes on running.
+    pub calls: u32,
+    /// Most calls beside those that wait for the rest of a chain; further ones wait for a room, and their deadline
+    /// goes on running.
+    pub waiting: u32,
+}
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Self {
+            calls: 1_200,
+            waiting: 800,
+        }
+    }
+}
 
 /// Largest memory any plugin can be given. A pool slot is made for it; the slot's reservation stays at 4 GiB, since
 /// a smaller one costs bounds checks.
@@ -86,6 +101,11 @@ pub struct Limits {
     pub stretch: Duration,
     /// How long `execute` may take, waits included.
     pub call: Duration,
+    /// How long a listener or a guard may take, waits included; not the rest of a chain it asks.
+    pub decide: Duration,
+    /// How long an observer, or a section or variable of the prompt, may take. It is synchronous, so it holds up
+    /// whoever tells it.
+    pub observe: Duration,
     /// How long `start` may take.
     pub start: Duration,
     /// How long `list` may take.
@@ -129,6 +149,8 @@ impl Default for Limits {
             table_elements: 20_000,
             stretch: Duration::from_millis(4),
             call: Duration::from_secs(30),
+            decide: Duration::from_secs(10),
+            observe: Duration::from_millis(10),
             start: Duration::from_secs(10),
             list: Duration::from_secs(5),
             classify: Duration::from_millis(500),

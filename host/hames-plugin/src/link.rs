@@ -38,6 +38,9 @@ fn need(name: &str) -> Need {
         "hames:plugin/types"
         | "hames:plugin/content"
         | "hames:plugin/events"
+        | "hames:plugin/invocation"
+        | "hames:plugin/decisions"
+        | "hames:plugin/next"
         | "hames:plugin/call"
         | "hames:plugin/log"
         | "hames:plugin/config"
@@ -174,6 +177,9 @@ fn fill(linker: &mut Linker<State>, grant: &Grant) -> wasmtime::Result<()> {
     own::types::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     own::content::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     own::events::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
+    own::invocation::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
+    own::decisions::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
+    own::next::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     own::call::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     own::log::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     own::config::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;

@@ -7,22 +7,27 @@ use hames_types::json::Json;
 use hames_types::kinds::KindRegistry;
 use hames_types::signal::Signal;
 use sha2::{Digest, Sha256};
-use wasmtime::component::{Component, InstancePre};
+use wasmtime::component::Component;
 
-use crate::bindings::exports::hames::plugin::{plugin as wit_plugin, tools as wit_tools};
+use crate::bindings::exports::hames::plugin::tools as wit_tools;
 use crate::cache::{Cache, hex};
 use crate::convert::tool::{Described, admit_definition};
 use crate::convert::{Admit, Refused};
 use crate::engine::Engine;
 use crate::error::{CallError, Limit, LoadError, LoadProblem, Opaque};
+use crate::exports::Exports;
 use crate::grant::{Capability, Grant};
 use crate::inspect::{guarded, inspect};
 use crate::invoke::Site;
-use crate::limits::{Limits, MAX_MEMORY, MAX_TOOLS};
+use crate::ledger::Ledger;
+use crate::limits::{Capacity, Limits, MAX_MEMORY, MAX_TOOLS};
 use crate::link;
+use crate::listeners::check as check_listeners;
 use crate::manifest::{Manifest, shown};
-use crate::plugin::{Exports, Loaded, Plugin, bad_schema};
-use crate::state::{Call, State};
+use crate::observe::Breakers;
+use crate::plugin::{Loaded, Plugin, bad_schema};
+use crate::point::{Phase, Point};
+use crate::state::Call;
 use crate::tool::admit_fault;
 use crate::who::{Services, Who};
 
@@ -43,6 +48,10 @@ pub struct PluginSpec {
     pub limits: Limits,
     /// Whether it is one of those that ship with hames and declare bare tags.
     pub is_shipped: bool,
+    /// Where its listeners stand among those of others.
+    pub phase: Phase,
+    /// The seams at which its failure counts as if it weren't there; elsewhere it fails closed.
+    pub open: Vec<Point>,
 }
 
 impl PluginSpec {
@@ -57,6 +66,8 @@ impl PluginSpec {
             grant: Grant::default(),
             limits: Limits::default(),
             is_shipped: false,
+            phase: Phase::Normal,
+            open: Vec::new(),
         }
     }
 }
@@ -80,6 +91,7 @@ pub struct Sandbox {
     engine: Engine,
     cache: Option<Cache>,
     services: Services,
+    ledger: Option<Ledger>,
 }
 
 /// A component that is compiled, and what was found on the way.
@@ -95,10 +107,23 @@ impl Sandbox {
     /// # Errors
     /// If the pool's address space or the ticking thread can't be had.
     pub fn new(services: Services, cache: Option<Cache>) -> Result<Self, Opaque> {
+        Self::with_capacity(services, cache, Capacity::default())
+    }
+
+    /// As [`Sandbox::new`], with room for so many calls.
+    ///
+    /// # Errors
+    /// As [`Sandbox::new`].
+    pub fn with_capacity(
+        services: Services,
+        cache: Option<Cache>,
+        capacity: Capacity,
+    ) -> Result<Self, Opaque> {
         Ok(Self {
-            engine: Engine::new().map_err(Opaque::new)?,
+            engine: Engine::new(capacity).map_err(Opaque::new)?,
             cache,
             services,
+            ledger: None,
         })
     }
 
@@ -107,6 +132,16 @@ impl Sandbox {
     pub fn lending(&self, services: Services) -> Self {
         Self {
             services,
+            ..self.clone()
+        }
+    }
+
+    /// The same, with the decisions of the plugins loaded from now on kept in a ledger. Whoever keeps the sessions
+    /// takes them from there; nobody else empties it.
+    #[must_use]
+    pub fn recording(&self, ledger: Ledger) -> Self {
+        Self {
+            ledger: Some(ledger),
             ..self.clone()
         }
     }
@@ -168,6 +203,8 @@ impl Sandbox {
         link::check(&self.engine, &compiled.component, &compiled.manifest, &spec.grant)?;
         let (kinds, is_shipped) = (compiled.manifest.kinds.clone(), spec.is_shipped);
         let mut loaded = self.linked(spec, compiled)?;
+        check_listeners(&loaded)?;
+        check_exports(&loaded).await?;
         loaded.tools = list(&loaded).await?;
         start(&loaded).await?;
         if declares {
@@ -209,7 +246,10 @@ impl Sandbox {
         let pre = link::linker(&self.engine, &grant, &spec.id)?
             .instantiate_pre(&compiled.component)
             .map_err(|error| LoadProblem::Imports(Opaque::new(error)))?;
-        let exports = exports(&compiled.component, &pre)?;
+        let exports = Exports::find(&compiled.component, &pre)?;
+        if exports.is_empty() {
+            return Err(LoadProblem::NothingExported);
+        }
         let mut limits = spec.limits;
         limits.memory = limits.memory.min(MAX_MEMORY);
         let who = Who {
@@ -228,8 +268,12 @@ impl Sandbox {
             },
             manifest: compiled.manifest,
             digest: compiled.digest,
-            exports,
+            exports: Arc::new(exports),
             tools: Vec::new(),
+            phase: spec.phase,
+            open: spec.open,
+            ledger: self.ledger.clone(),
+            breakers: Breakers::default(),
         })
     }
 }
@@ -307,28 +351,26 @@ fn check_folders(grant: &Grant) -> Result<(), LoadProblem> {
     Ok(())
 }
 
-fn exports(component: &Component, pre: &InstancePre<State>) -> Result<Exports, LoadProblem> {
-    const PLUGIN: &str = "hames:plugin/plugin@0.1.0";
-    const TOOLS: &str = "hames:plugin/tools@0.1.0";
-    let fault = |interface| {
-        move |error| LoadProblem::Exports {
-            interface,
-            source: Opaque::new(error),
-        }
-    };
-    let has = |interface| component.get_export_index(None, interface).is_some();
-    let plugin = has(PLUGIN)
-        .then(|| wit_plugin::GuestIndices::new(pre).map(Arc::new))
-        .transpose()
-        .map_err(fault(PLUGIN))?;
-    let tools = has(TOOLS)
-        .then(|| wit_tools::GuestIndices::new(pre).map(Arc::new))
-        .transpose()
-        .map_err(fault(TOOLS))?;
-    if plugin.is_none() && tools.is_none() {
-        return Err(LoadProblem::NothingExported);
-    }
-    Ok(Exports { plugin, tools })
+/// Checks the types of what is exported, which only an instance shows.
+async fn check_exports(loaded: &Loaded) -> Result<(), LoadProblem> {
+    let exports = Arc::clone(&loaded.exports);
+    let checked = loaded
+        .site
+        .call(
+            loaded.site.who.limits.list,
+            &Signal::never(),
+            Call::inert,
+            move |store, instance| Box::pin(async move { Ok(exports.check(store, instance)) }),
+        )
+        .await
+        .map_err(|source| LoadProblem::Call {
+            function: "instantiation",
+            source,
+        })?;
+    checked.map_err(|(interface, error)| LoadProblem::Exports {
+        interface,
+        source: Opaque::new(error),
+    })
 }
 
 /// Checks the types of `tools` and asks for the definitions, with nothing but the configuration in reach.

@@ -1,5 +1,7 @@
 //! What does a component say about itself? The custom section `hames:manifest`, read without running the component.
 
+use std::collections::HashSet;
+
 use hames_types::kinds::{KindDeclaration, Sum};
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,6 +24,8 @@ pub struct Manifest {
     pub wants: Vec<Want>,
     /// The kinds it declares.
     pub kinds: Vec<KindDeclaration>,
+    /// The kinds of session events it observes.
+    pub events: HashSet<SmolStr>,
     /// JSON Schema of its configuration.
     pub config: Option<Value>,
 }
@@ -69,6 +73,8 @@ struct Raw {
     wants: Vec<RawWant>,
     #[serde(default)]
     kinds: Vec<RawKind>,
+    #[serde(default)]
+    events: Vec<String>,
     config: Option<Value>,
 }
 
@@ -122,6 +128,7 @@ impl Manifest {
         Ok(Self {
             wants: wants.collect::<Result<_, _>>()?,
             kinds: kinds.collect::<Result<_, _>>()?,
+            events: raw.events.into_iter().map(SmolStr::from).collect(),
             id: raw.id.into(),
             version: raw.version.into(),
             config: raw.config,

@@ -7,11 +7,15 @@ use hames_types::id::PluginId;
 use hames_types::port::tool::Tool;
 use parking_lot::RwLock;
 
-use crate::bindings::exports::hames::plugin::{plugin as wit_plugin, tools as wit_tools};
+use crate::bindings::exports::hames::plugin::tools as wit_tools;
 use crate::convert::tool::Described;
 use crate::error::{CallError, LoadError, LoadProblem};
+use crate::exports::Exports;
 use crate::invoke::Site;
+use crate::ledger::Ledger;
 use crate::manifest::Manifest;
+use crate::observe::Breakers;
+use crate::point::{Phase, Point};
 use crate::tool::ComponentTool;
 
 /// A loaded plugin. A clone is the same plugin.
@@ -23,14 +27,16 @@ pub(crate) struct Loaded {
     pub(crate) site: Site,
     pub(crate) manifest: Manifest,
     pub(crate) digest: String,
-    pub(crate) exports: Exports,
+    pub(crate) exports: Arc<Exports>,
     pub(crate) tools: Vec<Arc<Described>>,
-}
-
-/// What it exports, by interface.
-pub(crate) struct Exports {
-    pub(crate) plugin: Option<Arc<wit_plugin::GuestIndices>>,
-    pub(crate) tools: Option<Arc<wit_tools::GuestIndices>>,
+    /// Where its listeners stand among those of others.
+    pub(crate) phase: Phase,
+    /// The seams at which its failure counts as if it weren't there.
+    pub(crate) open: Vec<Point>,
+    /// Where its decisions are kept.
+    pub(crate) ledger: Option<Ledger>,
+    /// Which of its observers have spun.
+    pub(crate) breakers: Breakers,
 }
 
 impl Loaded {
@@ -60,6 +66,11 @@ impl Plugin {
     /// The component that calls go to now. Those under way keep theirs.
     pub(crate) fn current(&self) -> Arc<Loaded> {
         Arc::clone(&self.0.read())
+    }
+
+    /// Looks at the component that calls go to now.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Arc<Loaded>) -> T) -> T {
+        look(&self.0.read())
     }
 
     /// Its id.
@@ -103,7 +114,7 @@ impl Plugin {
     /// Lets calls go to a newer component from now on; those under way finish on the old one.
     ///
     /// # Errors
-    /// [`LoadProblem::Changed`] if its id, tools or kinds differ: what is registered elsewhere stands as it is.
+    /// [`LoadProblem::Changed`] if its id, tools, kinds or listeners differ: what is registered elsewhere stands as it is.
     pub fn swap(&self, newer: &Self) -> Result<(), LoadError> {
         let (old, new) = (self.current(), newer.current());
         let same_kinds = format!("{:?}", old.manifest.kinds) == format!("{:?}", new.manifest.kinds);
@@ -111,10 +122,12 @@ impl Plugin {
             Some("id")
         } else if old.tools != new.tools {
             Some("tools")
-        } else if same_kinds {
-            None
-        } else {
+        } else if !same_kinds {
             Some("kinds")
+        } else if old.exports.points() != new.exports.points() {
+            Some("listeners")
+        } else {
+            None
         };
         if let Some(what) = changed {
             return Err(LoadError {

@@ -1,6 +1,6 @@
 //! What does one call have in hand? Narrow contexts side by side in the store, gone with it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use hames_types::id::SessionId;
@@ -46,6 +46,10 @@ pub(crate) struct Call {
     pub(crate) signal: Signal,
     pub(crate) deadline: Instant,
     pub(crate) tool: Option<ToolCallContext>,
+    /// Whether what is asked is about a tool of this plugin, whose private state it may see.
+    pub(crate) owns_tool: bool,
+    /// Where the fuel it used is written.
+    pub(crate) spent: Option<Spent>,
     pub(crate) session: Option<Arc<dyn SessionAccess>>,
     pub(crate) agent: Option<Arc<dyn AgentVerbs>>,
 }
@@ -58,6 +62,9 @@ pub(crate) struct Fixed {
     /// What the generators begin with.
     pub(crate) seed: u64,
 }
+
+/// Fuel used; nothing if it wasn't counted.
+pub(crate) type Spent = Arc<OnceLock<u64>>;
 
 /// The tool call in progress.
 #[derive(Clone)]
@@ -76,6 +83,8 @@ impl Call {
             signal: Signal::never(),
             deadline,
             tool: None,
+            owns_tool: false,
+            spent: None,
             session: None,
             agent: None,
         }
@@ -91,6 +100,8 @@ impl Call {
             signal,
             deadline,
             tool: None,
+            owns_tool: false,
+            spent: None,
             session: callers.and_then(|(callers, id)| callers.session(id)),
             agent: callers.and_then(|(callers, id)| callers.agent(id)),
         }

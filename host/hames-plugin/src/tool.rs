@@ -68,7 +68,8 @@ impl ComponentTool {
     }
 }
 
-fn broken(error: wasmtime::Error) -> CallError {
+/// What the host itself couldn't hand over.
+pub(crate) fn broken(error: wasmtime::Error) -> CallError {
     CallError::Broken(Opaque::new(error))
 }
 
@@ -176,7 +177,7 @@ impl ComponentTool {
     ) -> Result<Result<ToolOutput, Fault>, CallError> {
         let who = &loaded.site.who;
         let indices = loaded.tools()?;
-        let asked = convert::call(call).map_err(broken)?;
+        let asked = crate::convert::call::call(call).map_err(broken)?;
         let context = ToolCallContext {
             id: call.call_id.as_str().into(),
             run: run.clone(),

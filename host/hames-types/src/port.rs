@@ -7,6 +7,7 @@ pub mod listener;
 pub mod llm;
 pub mod notice;
 pub mod plugin;
+pub mod registration;
 pub mod seam;
 pub mod store;
 pub mod tool;

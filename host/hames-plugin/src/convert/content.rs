@@ -1,5 +1,7 @@
 //! How do blocks, messages, sources and contexts cross?
 
+use std::sync::Arc;
+
 use hames_types::content::{Content, ContentBlock, ToolCallBlock, ToolResultBlock};
 use hames_types::decision::{ContextPlacement, HookContext};
 use hames_types::id::CallId;
@@ -8,6 +10,7 @@ use hames_types::kinds::Sum;
 use hames_types::message::{Message, MessageSource, Plain, Provenance, Role};
 use hames_types::open::{Opaque, OpenSum};
 
+use super::events::For;
 use super::json::{extra, object, parse, record, text};
 use super::{Admit, Refused};
 use crate::bindings::hames::plugin::content as wit;
@@ -235,7 +238,31 @@ fn admit_tool_call(admit: &mut Admit<'_>, block: wit::ToolCallBlock) -> Result<C
     record(admit, known, block.extra.as_deref()).map(ContentBlock::ToolCall)
 }
 
+/// A block of any kind that the guest was shown as it is.
+fn recognise_block(admit: &Admit<'_>, other: &wit_types::Opaque) -> Option<ContentBlock> {
+    fn find(content: &Content, other: &wit_types::Opaque) -> Option<ContentBlock> {
+        content.iter().find_map(|block| match block {
+            ContentBlock::Other(known) => {
+                let is_it = known.kind() == other.kind
+                    && text(known.fields()).is_ok_and(|fields| fields == other.fields);
+                is_it.then(|| block.clone())
+            }
+            ContentBlock::ToolResult(result) => find(&result.content, other),
+            ContentBlock::Text(_) | ContentBlock::Reasoning(_) | ContentBlock::ToolCall(_) => None,
+        })
+    }
+    admit
+        .shown()
+        .contents
+        .iter()
+        .find_map(|content| find(content, other))
+}
+
 fn admit_other_block(admit: &mut Admit<'_>, other: &wit_types::Opaque) -> Result<ContentBlock, Refused> {
+    if let Some(known) = recognise_block(admit, other) {
+        admit.charge(OVERHEAD + other.kind.len() + other.fields.len())?;
+        return Ok(known);
+    }
     let fields = admit_fields(admit, Sum::ContentBlock, other)?;
     ContentBlock::other(other.kind.as_str(), fields).map_err(|fault| Refused::at("kind", fault.to_string()))
 }
@@ -298,8 +325,90 @@ pub(crate) fn admit_source(
     }
 }
 
+/// A context; its private state is shown to its owner alone.
+pub(crate) fn context(context: &HookContext, viewer: For<'_>) -> wasmtime::Result<wit::Context> {
+    let meta = context.meta.as_ref().filter(|_| viewer.may_see(&context.source));
+    Ok(wit::Context {
+        content: blocks(&context.content)?,
+        source: source(&context.source)?,
+        placement: context.placement.map(|placement| match placement {
+            ContextPlacement::Separate => wit::ContextPlacement::Separate,
+            ContextPlacement::PromptPrefix => wit::ContextPlacement::PromptPrefix,
+        }),
+        meta: meta.map(text).transpose()?,
+        extra: extra(&context.extra)?,
+    })
+}
+
+/// Several contexts.
+pub(crate) fn contexts(contexts: &[HookContext], viewer: For<'_>) -> wasmtime::Result<Vec<wit::Context>> {
+    contexts.iter().map(|it| context(it, viewer)).collect()
+}
+
+/// A guest's contexts.
+pub(crate) fn admit_contexts(
+    admit: &mut Admit<'_>,
+    contexts: Vec<wit::Context>,
+) -> Result<Vec<HookContext>, Refused> {
+    contexts
+        .into_iter()
+        .enumerate()
+        .map(|(at, context)| {
+            admit_context(admit, context).map_err(|refused| refused.inside(&format!("[{at}]")))
+        })
+        .collect()
+}
+
+/// A guest's message. Replay state belongs to the adapter and comes from no guest.
+pub(crate) fn admit_message(admit: &mut Admit<'_>, message: wit::Message) -> Result<Message, Refused> {
+    let content = admit_blocks(admit, message.content).map_err(|refused| refused.inside("content"))?;
+    let provenance = message
+        .provenance
+        .map(|provenance| admit_provenance(admit, provenance))
+        .transpose()
+        .map_err(|refused| refused.inside("provenance"))?;
+    let role = match message.role {
+        wit::Role::System => Role::System,
+        wit::Role::User => Role::User,
+        wit::Role::Assistant => Role::Assistant,
+    };
+    let known = [
+        ("role", Some(Json::from(role.as_str()))),
+        ("content", Some(Json::Array(Vec::new()))),
+    ];
+    let mut message: Message = record(admit, known, message.extra.as_deref())?;
+    message.content = content;
+    message.provenance = provenance.map(Arc::new);
+    Ok(message)
+}
+
+fn admit_provenance(admit: &mut Admit<'_>, provenance: wit::Provenance) -> Result<Provenance, Refused> {
+    if provenance.replay_state.is_some() {
+        return Err(Refused::at("replay-state", "is the adapter's; leave it absent"));
+    }
+    admit.charge(provenance.provider.len() + provenance.model.len())?;
+    let known = [
+        ("provider", Some(Json::from(provenance.provider))),
+        ("model", Some(Json::from(provenance.model))),
+    ];
+    record(admit, known, provenance.extra.as_deref())
+}
+
+/// A context that the guest was shown as it is; it keeps the private state that wasn't shown.
+fn recognise_context(admit: &Admit<'_>, found: &wit::Context) -> Option<HookContext> {
+    let viewer = For(admit.owner());
+    let mut known = admit.shown().contexts.iter();
+    known
+        .find(|known| context(known, viewer).is_ok_and(|shown| shown == *found))
+        .map(|known| HookContext::clone(known))
+}
+
 /// A guest's context.
 pub(crate) fn admit_context(admit: &mut Admit<'_>, context: wit::Context) -> Result<HookContext, Refused> {
+    if let Some(known) = recognise_context(admit, &context) {
+        admit.charge(text(&known).map_or(OVERHEAD, |text| text.len()))?;
+        return Ok(known);
+    }
     let content = admit_blocks(admit, context.content).map_err(|fault| fault.inside("content"))?;
     let source = admit_source(admit, context.source).map_err(|fault| fault.inside("source"))?;
     let meta = context

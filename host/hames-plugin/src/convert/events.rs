@@ -6,12 +6,12 @@ use hames_types::event::{
 };
 use hames_types::json::{Extra, Json};
 use hames_types::message::MessageSource;
-use hames_types::request::{HeaderReason, RequestHeader, ToolSchema};
+use hames_types::request::{CallConfig, HeaderReason, RequestHeader, ToolSchema};
 use hames_types::turn::{SourcedTrigger, TurnEndReason, TurnTrigger};
 
 use super::content::{block, blocks, message, opaque, plain, provenance, source};
 use super::fault::{failure, usage};
-use super::json::{extra, record, text};
+use super::json::{extra, object, parse, record, text};
 use super::{Admit, Refused};
 use crate::bindings::hames::plugin::events as wit;
 use crate::bindings::hames::plugin::types as wit_types;
@@ -21,7 +21,8 @@ use crate::bindings::hames::plugin::types as wit_types;
 pub(crate) struct For<'a>(pub(crate) &'a str);
 
 impl For<'_> {
-    fn may_see(self, of: &MessageSource) -> bool {
+    /// Whether private state of this source is its own.
+    pub(crate) fn may_see(self, of: &MessageSource) -> bool {
         match of {
             MessageSource::Plugin(plugin) => plugin.plugin == self.0,
             MessageSource::User(_) | MessageSource::Other(_) => false,
@@ -161,14 +162,7 @@ fn tool_event(body: &EventBody) -> wasmtime::Result<wit::EventBody> {
             call_id: body.call_id.to_string(),
             content: blocks(&body.content)?,
             is_error: body.is_error,
-            error: match &body.error {
-                Some(error) => Some(wit::NamedCode {
-                    name: error.name.to_string(),
-                    code: error.code.to_string(),
-                    extra: extra(&error.extra)?,
-                }),
-                None => None,
-            },
+            error: body.error.as_ref().map(super::call::named_code).transpose()?,
             // Whose it is doesn't stand in the event.
             meta: None,
             extra: extra(&body.extra)?,
@@ -305,20 +299,56 @@ fn todo(todo: &Todo) -> wasmtime::Result<wit::Todo> {
     })
 }
 
+/// Provider, model and sampling.
+pub(crate) fn config(config: &CallConfig) -> wasmtime::Result<wit::CallConfig> {
+    Ok(wit::CallConfig {
+        provider: config.provider.to_string(),
+        model: config.model.to_string(),
+        temperature: config.temperature.as_ref().map(text).transpose()?,
+        max_tokens: config.max_tokens,
+        stop: config
+            .stop
+            .as_ref()
+            .map(|stop| stop.iter().map(ToString::to_string).collect()),
+        extra: extra(&config.extra)?,
+    })
+}
+
+/// A guest's choice of provider, model and sampling.
+pub(crate) fn admit_config(admit: &mut Admit<'_>, config: wit::CallConfig) -> Result<CallConfig, Refused> {
+    admit.charge(config.provider.len() + config.model.len())?;
+    let temperature = config
+        .temperature
+        .map(|number| parse(admit, &number).map_err(|refused| refused.inside("temperature")))
+        .transpose()?;
+    for stop in config.stop.iter().flatten() {
+        admit.charge(stop.len() + 16)?;
+    }
+    let known = [
+        ("provider", Some(Json::from(config.provider))),
+        ("model", Some(Json::from(config.model))),
+        ("temperature", temperature),
+        ("maxTokens", config.max_tokens.map(Json::from)),
+        ("stop", config.stop.map(Json::from)),
+    ];
+    record(admit, known, config.extra.as_deref())
+}
+
+/// A guest's tool as the model is to see it.
+pub(crate) fn admit_tool_schema(admit: &mut Admit<'_>, tool: wit::ToolSchema) -> Result<ToolSchema, Refused> {
+    admit.charge(tool.name.len() + tool.description.len())?;
+    let parameters = object(admit, &tool.parameters).map_err(|refused| refused.inside("parameters"))?;
+    let known = [
+        ("name", Some(Json::from(tool.name))),
+        ("description", Some(Json::from(tool.description))),
+        ("parameters", Some(Json::Object(parameters))),
+    ];
+    record(admit, known, tool.extra.as_deref())
+}
+
 pub(crate) fn header(header: &RequestHeader) -> wasmtime::Result<wit::RequestHeader> {
-    let config = &header.config;
     Ok(wit::RequestHeader {
-        config: wit::CallConfig {
-            provider: config.provider.to_string(),
-            model: config.model.to_string(),
-            temperature: config.temperature.as_ref().map(text).transpose()?,
-            max_tokens: config.max_tokens,
-            stop: config
-                .stop
-                .as_ref()
-                .map(|stop| stop.iter().map(ToString::to_string).collect()),
-            extra: extra(&config.extra)?,
-        },
+        config: config(&header.config)?,
         system: header.system.as_ref().map(ToString::to_string),
         tools: match &header.tools {
             Some(tools) => Some(tools.iter().map(tool_schema).collect::<wasmtime::Result<_>>()?),
@@ -337,7 +367,7 @@ pub(crate) fn header(header: &RequestHeader) -> wasmtime::Result<wit::RequestHea
     })
 }
 
-fn tool_schema(tool: &ToolSchema) -> wasmtime::Result<wit::ToolSchema> {
+pub(crate) fn tool_schema(tool: &ToolSchema) -> wasmtime::Result<wit::ToolSchema> {
     Ok(wit::ToolSchema {
         name: tool.name.to_string(),
         description: tool.description.to_string(),

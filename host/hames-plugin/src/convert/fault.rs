@@ -1,7 +1,7 @@
 //! How do errors cross?
 
 use hames_types::failure::LlmFailure;
-use hames_types::fault::Fault;
+use hames_types::fault::{Fault, FaultOrigin};
 use hames_types::json::Json;
 use hames_types::usage::TokenUsage;
 
@@ -29,6 +29,32 @@ pub(crate) fn usage(usage: &TokenUsage) -> wasmtime::Result<wit::Usage> {
         cache_write_tokens: usage.cache_write_tokens,
         reasoning_tokens: usage.reasoning_tokens,
         extra: extra(&usage.extra)?,
+    })
+}
+
+/// An error, with its causes in a row.
+pub(crate) fn fault(fault: &Fault) -> wasmtime::Result<wit::Fault> {
+    let mut causes = Vec::new();
+    let mut next = fault.cause();
+    while let Some(cause) = next.filter(|_| causes.len() < MAX_CAUSES) {
+        causes.push(wit::Cause {
+            message: cause.message().to_owned(),
+            name: Some(cause.name().to_owned()),
+            code: cause.code().map(str::to_owned),
+        });
+        next = cause.cause();
+    }
+    Ok(wit::Fault {
+        message: fault.message().to_owned(),
+        name: Some(fault.name().to_owned()),
+        code: fault.code().map(str::to_owned),
+        origin: match fault.origin() {
+            FaultOrigin::Host => wit::FaultOrigin::Contract,
+            FaultOrigin::Foreign => wit::FaultOrigin::Foreign,
+            FaultOrigin::NotAnError => wit::FaultOrigin::NotAnError,
+        },
+        failure: fault.failure().map(failure).transpose()?,
+        causes,
     })
 }
 

@@ -7,14 +7,12 @@ use hames_types::decision::HookContext;
 use hames_types::fault::Fault;
 use hames_types::json::{Extra, FromJson, Json};
 use hames_types::request::ToolSchema;
-use hames_types::tool::{
-    DiffView, GenericView, TerminalView, ToolCall, ToolDefinition, ToolOutput, ToolView,
-};
+use hames_types::tool::{DiffView, GenericView, TerminalView, ToolDefinition, ToolOutput, ToolView};
 use serde_json::Number;
 
 use super::content::{admit_blocks, admit_context};
 use super::fault::admit_fault;
-use super::json::{object, parse, text};
+use super::json::{object, parse};
 use super::{Admit, Refused};
 use crate::bindings::exports::hames::plugin::tools as wit;
 use crate::limits::{MAX_DESCRIPTION, MAX_PARAMETERS};
@@ -33,18 +31,6 @@ pub(crate) enum Class {
     Exclusive,
     Parallel,
     Classified,
-}
-
-pub(crate) fn call(call: &ToolCall) -> wasmtime::Result<wit::ToolCall> {
-    Ok(wit::ToolCall {
-        call_id: call.call_id.to_string(),
-        name: call.name.to_string(),
-        arguments: text(&*call.arguments)?,
-        agent: call.agent.as_ref().map(ToString::to_string),
-        at: call.at.map(|(turn, step)| (turn.get(), step.get())),
-        parent: call.parent.as_ref().map(ToString::to_string),
-        extra: None,
-    })
 }
 
 /// A guest's tool.

@@ -77,6 +77,12 @@ pub trait AgentVerbs: Send + Sync {
     fn cancel(&self, cause: CancelCause);
 }
 
+/// Holds events that belong into a session's log and can't go there at once, until a step or a turn closes.
+pub trait Held: Send + Sync {
+    /// Takes what is held for a session, in order.
+    fn take(&self, session: &SessionId) -> Vec<EventBody>;
+}
+
 /// How much one plugin may keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
