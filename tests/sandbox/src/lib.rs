@@ -8,5 +8,6 @@ pub mod attacks;
 pub mod guests;
 pub mod handmade;
 pub mod home;
+pub mod listening;
 pub mod rounds;
 pub mod trial;

@@ -10,6 +10,7 @@ mod authority;
 mod calls;
 mod guests;
 mod hostile;
+mod listeners;
 mod load;
 mod network;
 mod parity;
