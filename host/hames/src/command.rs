@@ -1,0 +1,35 @@
+//! What does each command do? One file per command.
+//!
+//! | command | file |
+//! |---|---|
+//! | `config` | [`config`] |
+//! | `completions` | [`completions`] |
+
+pub mod completions;
+pub mod config;
+
+use crate::cli::{Command, Common};
+use crate::config::Environment;
+use crate::exit::Exit;
+use crate::output::Output;
+
+/// What every command is given.
+pub struct Context {
+    /// The flags all commands have.
+    pub common: Common,
+    /// The process's environment, read once.
+    pub environment: Environment,
+    /// Where to print.
+    pub output: Output,
+}
+
+/// Runs a command.
+///
+/// # Errors
+/// What keeps it from its task; [`Exit::of`] has the code.
+pub async fn run(command: Command, context: &Context) -> anyhow::Result<Exit> {
+    match command {
+        Command::Config(args) => config::run(args, context),
+        Command::Completions(args) => completions::run(&args, context),
+    }
+}
