@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::command::{completions, config};
+use crate::command::{completions, config, resume, run};
 
 /// Runs language-model agents whose tools are plugins in a sandbox.
 #[derive(Debug, Parser)]
@@ -60,6 +60,10 @@ pub enum Colour {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run one prompt to its end
+    Run(run::Args),
+    /// Go on with a session: closes what was interrupted, and runs one more prompt if one is given
+    Resume(resume::Args),
     /// Show or check the configuration
     Config(config::Args),
     /// Print a shell's completions

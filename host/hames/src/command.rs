@@ -2,11 +2,15 @@
 //!
 //! | command | file |
 //! |---|---|
+//! | `run` | [`run`](mod@run) |
+//! | `resume` | [`resume`] |
 //! | `config` | [`config`] |
 //! | `completions` | [`completions`] |
 
 pub mod completions;
 pub mod config;
+pub mod resume;
+pub mod run;
 
 use crate::cli::{Command, Common};
 use crate::config::Environment;
@@ -29,6 +33,8 @@ pub struct Context {
 /// What keeps it from its task; [`Exit::of`] has the code.
 pub async fn run(command: Command, context: &Context) -> anyhow::Result<Exit> {
     match command {
+        Command::Run(args) => run::run(args, context).await,
+        Command::Resume(args) => resume::run(args, context).await,
         Command::Config(args) => config::run(args, context),
         Command::Completions(args) => completions::run(&args, context),
     }

@@ -116,7 +116,7 @@ impl Host {
 
         let loader = Loader::new(&setup.place, Some(&agents), kinds()?)?;
         let loaded = loader.load_all(setup, context).await?;
-        loaded.offer(&tools)?;
+        loaded.offer(agents.services())?;
 
         listeners.add::<Execute>(None, At::Last, Arc::new(ToolTimeouts));
         if let Some(repeat) = &config.repeat {

@@ -12,10 +12,12 @@ pub mod cli;
 pub mod command;
 pub mod compose;
 pub mod config;
+pub mod drive;
 pub mod exit;
 pub mod lock;
 pub mod output;
 pub mod outside;
+pub mod view;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

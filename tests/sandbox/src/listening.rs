@@ -103,7 +103,8 @@ impl Listening {
     pub fn component(&self, id: &str) -> anyhow::Result<Arc<[u8]>> {
         let mut resolve = Resolve::default();
         resolve.push_dir(root().join("wit"))?;
-        let mut world = "package test:made;\nworld made {\n  include hames:plugin/imports@0.1.0;\n".to_owned();
+        let mut world =
+            "package test:made;\nworld made {\n  include hames:plugin/imports@0.1.0;\n".to_owned();
         for (interface, _) in &self.exports {
             writeln!(world, "  export hames:plugin/{interface}@0.1.0;")?;
         }
@@ -194,7 +195,12 @@ fn shape(resolve: &Resolve, world: WorldId, interface: &'static str) -> anyhow::
         next,
         payload,
         // `listener-error` is a variant around the fault; guards and observers fail with the fault itself.
-        message: payload + if types.len() > 1 || interface_has_variant(resolve, err) { 8 } else { 0 },
+        message: payload
+            + if types.len() > 1 || interface_has_variant(resolve, err) {
+                8
+            } else {
+                0
+            },
         size: sizes.size(&result).size_wasm32(),
     })
 }

@@ -131,7 +131,7 @@ fn key(config: &ModelConfig, environment: &Environment) -> Result<KeySource, Pro
         }
         KeyFrom::Variable(name) => value(name).ok_or_else(|| {
             Problems::one(
-                Origin::Default,
+                config.key_origin.clone(),
                 "model.key_env",
                 format!("names the variable `{name}`, which isn't set"),
             )

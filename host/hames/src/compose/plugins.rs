@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use futures_util::future::join_all;
-use hames_agent::tools::Tools;
 use hames_agent::{Agents, LiveCallers};
 use hames_plugin::{
-    Cache, Inspection, LoadError, MemoryStore, Network, Plugin, PluginSpec, Sandbox, Secret, Services, Traced,
+    Cache, Inspection, LoadError, MemoryStore, Network, Plugin, PluginSpec, Sandbox, Secret, Services,
+    Traced, in_order,
 };
 use hames_types::kinds::KindRegistry;
 use hames_types::port::plugin::Callers;
@@ -143,6 +143,9 @@ impl Loader {
             grant,
             limits: config.limits.clone(),
             is_shipped: matches!(config.source, Source::Builtin(_)),
+            phase: config.phase,
+            open: config.fail_open.clone(),
+            ..PluginSpec::new(config.id.clone(), Vec::new())
         })
     }
 
@@ -270,13 +273,18 @@ impl Loaded {
         Ok(tools)
     }
 
-    /// Offers their tools to every agent.
+    /// Offers their tools to every agent, and lets their listeners have their say.
     ///
     /// # Errors
     /// As [`Loaded::tools`].
-    pub fn offer(&self, tools: &Tools) -> anyhow::Result<()> {
+    pub fn offer(&self, services: &hames_agent::Services) -> anyhow::Result<()> {
         for tool in self.tools()? {
-            tools.register(None, tool)?;
+            services.tools.register(None, tool)?;
+        }
+        for plugin in in_order(&self.plugins()) {
+            for listener in plugin.listeners() {
+                services.register(None, listener)?;
+            }
         }
         Ok(())
     }

@@ -102,6 +102,8 @@ pub struct ModelConfig {
     pub base_url: Option<String>,
     /// Where the key comes from.
     pub key: KeyFrom,
+    /// Where the key's place is configured.
+    pub key_origin: Origin,
     /// The file of a scripted model's answers.
     pub script: Option<PathBuf>,
     /// Whether it thinks.
@@ -286,6 +288,10 @@ impl Reader<'_> {
                 .text("model.base_url")
                 .map(|url| url.trim_end_matches('/').to_owned()),
             key: self.key(),
+            key_origin: self
+                .settings
+                .get("model.key_env")
+                .map_or(Origin::Default, |setting| setting.origin.clone()),
             script: self.path("model.script"),
             thinking: self.value("model.thinking").map(|_| self.flag("model.thinking")),
             thinking_tokens: self.optional_count("model.thinking_tokens"),

@@ -100,7 +100,9 @@ async fn a_listener_asks_the_rest_and_hands_on_what_came_back() {
     let home = Home::new().unwrap();
     for does in [Does::Delegate, Does::DelegateTwice] {
         let made = Listening::at("on-pre-execute", does);
-        let plugin = load(&home.sandbox, "made", &made, &[Point::PreExecute]).await.unwrap();
+        let plugin = load(&home.sandbox, "made", &made, &[Point::PreExecute])
+            .await
+            .unwrap();
         let chain = [pre_execute(&plugin)];
         assert_eq!(ask_around(&chain, Ok(deny("no"))).await.unwrap(), deny("no"));
         assert_eq!(
@@ -121,7 +123,9 @@ async fn without_full_authority_the_stricter_answer_counts() {
         let plugin = load(&home.sandbox, "made", &made, &[]).await.unwrap();
         let denied = ask_around(&[pre_execute(&plugin)], Ok(deny("no"))).await.unwrap();
         assert_eq!(denied, deny("no"));
-        let plugin = load(&home.sandbox, "made", &made, &[Point::PreExecute]).await.unwrap();
+        let plugin = load(&home.sandbox, "made", &made, &[Point::PreExecute])
+            .await
+            .unwrap();
         let allowed = ask_around(&[pre_execute(&plugin)], Ok(deny("no"))).await.unwrap();
         assert_eq!(allowed, PreToolDecision::ALLOW);
     }
@@ -195,7 +199,10 @@ async fn where_answers_have_no_order_full_authority_is_needed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chains_longer_than_there_are_places_finish() {
     let home = Home::new().unwrap();
-    let capacity = Capacity { calls: 2, waiting: 64 };
+    let capacity = Capacity {
+        calls: 2,
+        waiting: 64,
+    };
     let sandbox = Sandbox::with_capacity(home.services(), None, capacity).unwrap();
     let made = Listening::at("on-pre-execute", Does::Delegate);
     let plugin = load(&sandbox, "made", &made, &[]).await.unwrap();

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use hames_plugin::{
-    Access, AgentGrant, Clocks, Folder, Grant, HttpRule, Limits, Random, Scheme, SessionGrant, Speak,
+    Access, AgentGrant, Clocks, Folder, Grant, HttpRule, Limits, Phase, Point, Random, Scheme, SessionGrant,
+    Speak,
 };
 use hames_types::id::PluginId;
 use hames_types::json::{Json, JsonMap};
@@ -59,6 +60,10 @@ pub struct PluginConfig {
     pub variables: Vec<String>,
     /// What it may use.
     pub limits: Limits,
+    /// Where its listeners stand.
+    pub phase: Phase,
+    /// The seams at which its failure counts as if it weren't there.
+    pub fail_open: Vec<Point>,
     /// Where it is configured.
     pub origin: Origin,
     /// The lock file that says what its component was; none where there is nothing to lock.
@@ -103,6 +108,12 @@ impl Reader<'_> {
             secrets: self.secrets(&at("grant.secrets")),
             variables: self.texts(&at("grant.environment_from")).unwrap_or_default(),
             limits: self.limits(&at("limits")),
+            phase: match self.text(&at("phase")).as_deref() {
+                Some("early") => Phase::Early,
+                Some("late") => Phase::Late,
+                Some(_) | None => Phase::Normal,
+            },
+            fail_open: self.points(&at("fail_open")),
             lock: self.lock(&at("source")),
             origin: origin.clone(),
         })
@@ -147,6 +158,7 @@ impl Reader<'_> {
         let below = at("environment");
         let environment = self.settings.below(&below);
         Grant {
+            full: self.points(&at("authority")),
             environment: environment
                 .filter_map(|(name, setting)| match &setting.value {
                     Value::Text(text) => Some((name.to_owned(), text.clone())),
@@ -180,6 +192,11 @@ impl Reader<'_> {
                     .collect(),
             },
         }
+    }
+
+    fn points(&self, path: &str) -> Vec<Point> {
+        let words = self.texts(path).unwrap_or_default();
+        words.iter().filter_map(|word| Point::from_word(word)).collect()
     }
 
     /// `real`, or a prefix and a number.
@@ -224,6 +241,8 @@ impl Reader<'_> {
             table_elements: size("table_elements"),
             stretch: time("stretch"),
             call: time("call"),
+            decide: time("decide"),
+            observe: time("observe"),
             start: time("start"),
             list: time("list"),
             classify: time("classify"),

@@ -3,6 +3,24 @@
 use super::{Key, free, guarded, key, needed};
 use crate::config::value::Kind;
 
+/// The points at which listeners decide, as the sandbox names them; a test compares.
+pub(crate) const SEAMS: &[&str] = &[
+    "prompt-submit",
+    "session-prefix",
+    "prompt-assemble",
+    "pre-step",
+    "request",
+    "step-result",
+    "pre-execute",
+    "guard",
+    "execute",
+    "post-execute",
+    "post-step",
+    "request-error",
+    "turn-continuation",
+    "turn-stop",
+];
+
 const NUMBER: Kind = Kind::Count(0, 1 << 32);
 
 const FOLDER: &[Key] = &[
@@ -106,6 +124,18 @@ pub(super) const PLUGIN: &[Key] = &[
         "''",
         "What stands before the names of its tools, where two plugins have one of the same name.",
     ),
+    key(
+        "plugin.*.phase",
+        Kind::Choice(&["early", "normal", "late"]),
+        "'normal'",
+        "Where its listeners stand: before those of other plugins, in the order of the configuration, or behind. The first is outermost.",
+    ),
+    key(
+        "plugin.*.fail_open",
+        Kind::Words(SEAMS),
+        "[]",
+        "The seams at which its failure counts as if it weren't there. Elsewhere a failure fails what was asked.",
+    ),
     free(
         "plugin.*.config",
         Kind::Open(&Kind::Any),
@@ -166,6 +196,12 @@ pub(super) const PLUGIN: &[Key] = &[
         "What it may ask of the agent that calls it.",
     )),
     guarded(key(
+        "plugin.*.grant.authority",
+        Kind::Words(SEAMS),
+        "[]",
+        "The seams at which its answer counts as it is. Elsewhere it may only restrict.",
+    )),
+    guarded(key(
         "plugin.*.grant.speak_as_user",
         Kind::Flag,
         "false",
@@ -212,6 +248,18 @@ pub(super) const PLUGIN: &[Key] = &[
         Kind::Duration,
         "'30s'",
         "How long a tool call may take, waits included.",
+    ),
+    key(
+        "plugin.*.limits.decide",
+        Kind::Duration,
+        "'10s'",
+        "How long a listener or guard may take, but for the rest of a chain it asks.",
+    ),
+    key(
+        "plugin.*.limits.observe",
+        Kind::Duration,
+        "'10ms'",
+        "How long an observer may take. It holds up whoever tells it.",
     ),
     key(
         "plugin.*.limits.start",
