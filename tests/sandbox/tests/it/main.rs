@@ -10,7 +10,6 @@ mod authority;
 mod calls;
 mod guests;
 mod hostile;
-mod listeners;
 mod load;
 mod network;
 mod parity;
