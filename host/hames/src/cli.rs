@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::command::{completions, config, resume, run};
+use crate::command::{chat, completions, config, resume, run};
 
 /// Runs language-model agents whose tools are plugins in a sandbox.
 #[derive(Debug, Parser)]
@@ -62,6 +62,8 @@ pub enum Colour {
 pub enum Command {
     /// Run one prompt to its end
     Run(run::Args),
+    /// Talk, on a terminal
+    Chat(chat::Args),
     /// Go on with a session: closes what was interrupted, and runs one more prompt if one is given
     Resume(resume::Args),
     /// Show or check the configuration

@@ -3,10 +3,12 @@
 //! | command | file |
 //! |---|---|
 //! | `run` | [`run`](mod@run) |
+//! | `chat` | [`chat`] |
 //! | `resume` | [`resume`] |
 //! | `config` | [`config`] |
 //! | `completions` | [`completions`] |
 
+pub mod chat;
 pub mod completions;
 pub mod config;
 pub mod resume;
@@ -34,6 +36,7 @@ pub struct Context {
 pub async fn run(command: Command, context: &Context) -> anyhow::Result<Exit> {
     match command {
         Command::Run(args) => run::run(args, context).await,
+        Command::Chat(args) => chat::run(args, context).await,
         Command::Resume(args) => resume::run(args, context).await,
         Command::Config(args) => config::run(args, context),
         Command::Completions(args) => completions::run(&args, context),

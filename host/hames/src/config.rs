@@ -13,6 +13,8 @@ mod load;
 mod near;
 mod problem;
 pub mod settings;
+#[cfg(test)]
+mod tests;
 pub mod trust;
 pub mod value;
 

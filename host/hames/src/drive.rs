@@ -28,6 +28,7 @@ use crate::output::{Output, Tone, visible};
 use crate::view::{Tally, View, Watch};
 
 pub use ask::Keyboard;
+pub(crate) use ask::is_yes;
 
 /// Code of a conversation that is longer than the model can take.
 const OVERFLOW: &str = "CONTEXT_WINDOW_EXCEEDED";
@@ -234,10 +235,10 @@ pub fn conclude(
     store: Option<&std::path::Path>,
 ) -> io::Result<Exit> {
     let exit = outcome.exit();
-    let Tally { reason, usage, steps } = &outcome.tally;
-    let ms = u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX);
-    let input = usage.total_tokens().saturating_sub(usage.output_tokens);
     if output.is_json() {
+        let Tally { reason, usage, .. } = &outcome.tally;
+        let ms = u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX);
+        let input = usage.total_tokens().saturating_sub(usage.output_tokens);
         output.json(&json!({
             "type": "end", "exit": exit.name(), "reason": reason, "ms": ms, "session": session,
             "tokens": {"input": input, "output": usage.output_tokens, "total": usage.total_tokens()},
@@ -247,30 +248,42 @@ pub fn conclude(
     if let Some(problem) = problem(outcome) {
         output.note(format_args!("{} {problem}", output.paint_note(Tone::Bad, "✗")));
     }
-    let calls = if *steps == 1 {
-        "1 model call".to_owned()
-    } else {
-        format!("{steps} model calls")
-    };
-    let line = format!(
-        "{} in {}.{:01} s: {calls}, {input} tokens in, {} out",
-        exit.name().to_lowercase().replace('_', " "),
-        ms / 1000,
-        ms % 1000 / 100,
-        usage.output_tokens
-    );
-    output.note(output.paint_note(Tone::Dim, line));
-    let place = match store {
-        Some(store) => format!("session {session} in {}", store.display()),
-        None => format!("session {session}, which isn't kept (`store.kind` is `memory`)"),
-    };
-    output.note(output.paint_note(Tone::Dim, place));
-    if store.is_some() {
-        let hint =
-            format!("look at it: hames sessions show {session}    go on: hames resume {session} \"…\"");
-        output.note(output.paint_note(Tone::Dim, hint));
+    output.note(output.paint_note(Tone::Dim, summary(outcome)));
+    for line in whereabouts(session, store) {
+        output.note(output.paint_note(Tone::Dim, line));
     }
     Ok(exit)
+}
+
+/// How a turn ended, what it took and what it used, in a line.
+#[must_use]
+pub fn summary(outcome: &Outcome) -> String {
+    let Tally { usage, steps, .. } = &outcome.tally;
+    let calls = match steps {
+        1 => "1 model call".to_owned(),
+        steps => format!("{steps} model calls"),
+    };
+    format!(
+        "{} in {:.1} s: {calls}, {} tokens in, {} out",
+        outcome.exit().name().to_lowercase().replace('_', " "),
+        outcome.took.as_secs_f64(),
+        usage.total_tokens().saturating_sub(usage.output_tokens),
+        usage.output_tokens
+    )
+}
+
+/// Where a session is, and how to look at it and go on.
+#[must_use]
+pub fn whereabouts(session: &SessionId, store: Option<&std::path::Path>) -> Vec<String> {
+    let Some(store) = store else {
+        return vec![format!(
+            "session {session}, which isn't kept (`store.kind` is `memory`)"
+        )];
+    };
+    vec![
+        format!("session {session} in {}", store.display()),
+        format!("look at it: hames sessions show {session}    go on: hames resume {session} \"…\""),
+    ]
 }
 
 /// Why a turn didn't complete, and what to do.

@@ -8,6 +8,7 @@
 //! line under `--json`, whose shape is documented beside the command.
 
 pub mod builtin;
+pub mod chat;
 pub mod cli;
 pub mod command;
 pub mod compose;

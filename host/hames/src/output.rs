@@ -8,11 +8,11 @@ use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::cli::{Colour, Common};
-use crate::config::Environment;
+use crate::config::{Environment, Origin, Problem, Problems};
 use crate::exit::{Ended, Exit};
 
 /// How a piece of text is meant.
@@ -164,7 +164,11 @@ impl Output {
                 (message.as_str(), causes)
             });
         if self.is_json {
-            let value = json!({"type": "error", "code": exit.name(), "message": message, "causes": causes});
+            let mut value =
+                json!({"type": "error", "code": exit.name(), "message": message, "causes": causes});
+            if let Some(problems) = error.chain().find_map(|cause| cause.downcast_ref::<Problems>()) {
+                value["problems"] = problems.0.iter().map(problem).collect();
+            }
             return match self.json(&value) {
                 Ok(()) => exit,
                 Err(_closed) => Exit::ClosedPipe,
@@ -179,6 +183,15 @@ impl Output {
         }
         exit
     }
+}
+
+/// A mistake in the configuration: where it stands, and what is wrong.
+fn problem(problem: &Problem) -> Value {
+    let (file, line) = match &problem.origin {
+        Origin::File { file, line } => (Some(file.display().to_string()), Some(*line)),
+        Origin::Default | Origin::Demo | Origin::Flag => (None, None),
+    };
+    json!({"file": file, "line": line, "key": problem.key, "problem": problem.what})
 }
 
 /// A text in a tone, coloured or not.

@@ -1,6 +1,6 @@
 //! `hames resume ID [PROMPT]`: closes what was interrupted, and goes on.
 //!
-//! Without a prompt the interrupted turn is closed and that is all. The lines of `--json` are those of
+//! Without a prompt it goes on as a conversation on a terminal; elsewhere the interrupted turn is closed and that is all. The lines of `--json` are those of
 //! [`crate::view`]; without a prompt there is the one of type `session`.
 
 use hames_agent::AgentOptions;
@@ -8,6 +8,7 @@ use hames_log::header::fold_header;
 use hames_types::id::SessionId;
 
 use super::Context;
+use super::chat::converse;
 use super::run::{one_prompt, prompt_text};
 use crate::compose::{Host, Setup, options};
 use crate::config::Origin;
@@ -56,6 +57,9 @@ pub async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     drive::announce(output, &host, &setup, &agent, true)?;
     if let Some(text) = text {
         return one_prompt(host, &agent, &text, output).await;
+    }
+    if !output.is_json() && output.is_interactive() && output.is_terminal() {
+        return converse(host, &setup, &agent, context).await;
     }
     host.close().await?;
     if !output.is_json() {

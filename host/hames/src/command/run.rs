@@ -4,15 +4,17 @@
 //! ended (see [`crate::exit`]). The lines of `--json` are those of [`crate::view`].
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use anyhow::Context as _;
-use hames_agent::StartOptions;
+use hames_agent::{Agent, StartOptions};
 use hames_log::SessionMeta;
 use hames_types::id::SessionId;
 use hames_types::port::clock::Clock;
 
 use super::Context;
 use crate::compose::{Host, Setup, options};
+use crate::config::Provider;
 use crate::drive::{self, Keyboard};
 use crate::exit::{Ended, Exit};
 use crate::output::{Output, Tone};
@@ -38,7 +40,7 @@ pub async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     let text = prompt_text(&args.prompt)?;
     let setup = Setup::read(context)?;
     let output = &context.output;
-    if setup.sources.is_demo && setup.config.model.script.is_none() && !output.is_json() {
+    if is_demonstration(&setup) && !output.is_json() {
         output.note(output.paint_note(
             Tone::Dim,
             "no hames.toml found: a scripted model demonstrates what hames does (host/hames/README.md tells how to \
@@ -49,27 +51,35 @@ pub async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     let id = args
         .session
         .map_or_else(|| session_id(SystemClock.now_ms()), SessionId::new);
-    let started = host
-        .agents
-        .start(StartOptions {
-            id: Some(id),
-            options: options(&setup.config),
-            meta: SessionMeta {
-                cwd: setup.place.folder.to_str().map(Into::into),
-                ..SessionMeta::default()
-            },
-            ..StartOptions::default()
-        })
-        .await;
-    let agent = match started {
+    let agent = match start(&host, &setup, id).await {
         Ok(agent) => agent,
         Err(error) => {
             host.close().await?;
-            return Err(error.into());
+            return Err(error);
         }
     };
     drive::announce(output, &host, &setup, &agent, false)?;
     one_prompt(host, &agent, &text, output).await
+}
+
+/// Whether the built-in script answers because nobody said who should.
+fn is_demonstration(setup: &Setup) -> bool {
+    let model = &setup.config.model;
+    setup.sources.is_demo && model.provider == Provider::Scripted && model.script.is_none()
+}
+
+/// Starts an agent in a new session.
+pub(super) async fn start(host: &Host, setup: &Setup, id: SessionId) -> anyhow::Result<Arc<Agent>> {
+    let start = StartOptions {
+        id: Some(id),
+        options: options(&setup.config),
+        meta: SessionMeta {
+            cwd: setup.place.folder.to_str().map(Into::into),
+            ..SessionMeta::default()
+        },
+        ..StartOptions::default()
+    };
+    Ok(host.agents.start(start).await?)
 }
 
 /// Runs one prompt of an agent, saves and tells.
@@ -78,7 +88,7 @@ pub async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
 /// If the session can't be saved.
 pub(super) async fn one_prompt(
     host: Host,
-    agent: &hames_agent::Agent,
+    agent: &Agent,
     text: &str,
     output: &Output,
 ) -> anyhow::Result<Exit> {

@@ -6,6 +6,9 @@ mod plugin;
 
 use super::value::Kind;
 
+#[cfg(test)]
+pub(super) use plugin::SEAMS;
+
 /// One key.
 #[derive(Debug)]
 pub struct Key {

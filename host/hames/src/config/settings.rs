@@ -373,6 +373,11 @@ fn unknown(path: &str) -> String {
         })
         .collect();
     known.dedup();
+    let word = path.rsplit('.').next().unwrap_or(path);
+    if let Some(near) = nearest(word, known.iter().copied()) {
+        let whole = path.strip_suffix(word).unwrap_or_default();
+        return format!("is no key; did you mean `{whole}{near}`?");
+    }
     if known.is_empty() {
         return "is no key; the README of the program lists them all".to_owned();
     }

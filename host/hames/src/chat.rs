@@ -1,0 +1,223 @@
+//! How do a person and an agent talk? Lines go in while answers come out.
+//!
+//! * A line is a prompt; while a turn runs it steers that turn.
+//! * Ctrl-C cancels the running turn; with nothing to cancel, or a second time, it leaves. So does Ctrl-D.
+//! * A call that needs a person's word is asked about in place: the next line is the answer.
+
+mod editor;
+mod page;
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use hames_agent::{Agent, SendOptions};
+use hames_log::Place;
+use hames_types::content::Content;
+use hames_types::decision::ApprovalOutcome;
+use hames_types::fault::Fault;
+use hames_types::port::listener::{Decide, Next};
+use hames_types::port::seam::{Approval, ApprovalAsk};
+use hames_types::turn::{AgentStatus, CancelCause};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::compose::{Host, Setup};
+use crate::drive::{self, Outcome, Seen, Stops};
+use crate::exit::Exit;
+use crate::output::{Output, Tone, visible};
+use crate::view::{TextView, Watch};
+
+use editor::{Keys, Typed};
+use page::Page;
+
+/// A question that waits for the person's next line.
+struct Question {
+    tool: String,
+    answer: oneshot::Sender<ApprovalOutcome>,
+}
+
+/// Passes questions on to the conversation.
+struct Asker(mpsc::UnboundedSender<Question>);
+
+#[async_trait]
+impl Decide<Approval> for Asker {
+    async fn decide(&self, ask: &ApprovalAsk, next: Next<'_, Approval>) -> Result<ApprovalOutcome, Fault> {
+        let (answer, answered) = oneshot::channel();
+        let tool = ask.tool.to_string();
+        if self.0.send(Question { tool, answer }).is_err() {
+            return next.run().await;
+        }
+        Ok(match ask.signal.unless_raised(answered).await {
+            Some(answered) => answered.unwrap_or(ApprovalOutcome::Rejected),
+            None => ApprovalOutcome::Cancelled,
+        })
+    }
+}
+
+/// What a moment of the conversation leads to.
+enum Then {
+    GoOn,
+    Leave(Exit),
+}
+
+/// A conversation that goes on.
+struct Chat<'a> {
+    agent: &'a Agent,
+    view: TextView<Page>,
+    watch: Watch,
+    questions: VecDeque<Question>,
+    /// Whether the running turn was cancelled, or Ctrl-C was pressed with nothing to cancel.
+    is_interrupted: bool,
+    began: std::time::Instant,
+}
+
+/// Talks until the person leaves. The host isn't closed yet then.
+///
+/// # Errors
+/// If there is no terminal, or it is gone.
+pub async fn talk(host: &Host, setup: &Setup, agent: &Agent, output: &Output) -> anyhow::Result<Exit> {
+    let mut stops = Stops::listen()?;
+    let mut seen = drive::follow(host, agent.id());
+    let (to, mut asked) = mpsc::unbounded_channel();
+    host.listeners
+        .add::<Approval>(None, Place::Last, Arc::new(Asker(to)));
+    let (mut keys, printer) = Keys::read(setup.place.data.join("history"))?;
+    let mut chat = Chat {
+        agent,
+        view: TextView::new(Page::new(printer, output.clone()), output.verbosity() > 0),
+        watch: Watch::new(Arc::clone(host.tools())),
+        questions: VecDeque::new(),
+        is_interrupted: false,
+        began: std::time::Instant::now(),
+    };
+    chat.say(
+        Tone::Dim,
+        "type a prompt; a line while it runs steers; Ctrl-C cancels, twice leaves; Ctrl-D leaves",
+    )?;
+    loop {
+        let then = tokio::select! {
+            typed = keys.next() => {
+                let then = chat.typed(typed)?;
+                if matches!(then, Then::GoOn) {
+                    keys.go_on();
+                }
+                then
+            }
+            Some(what) = seen.recv() => chat.seen(&what)?,
+            Some(question) = asked.recv() => chat.ask(question)?,
+            exit = stops.next() => match exit {
+                // Between two lines the terminal sends it as a signal.
+                Exit::Interrupted => chat.interrupt()?,
+                exit => Then::Leave(exit),
+            },
+        };
+        if let Then::Leave(exit) = then {
+            return Ok(exit);
+        }
+    }
+}
+
+impl Chat<'_> {
+    fn say(&mut self, tone: Tone, text: &str) -> io::Result<()> {
+        self.view.paper().say(tone, text)
+    }
+
+    fn typed(&mut self, typed: Typed) -> anyhow::Result<Then> {
+        match typed {
+            Typed::Line(line) => self.line(&line),
+            Typed::Interrupt => Ok(self.interrupt()?),
+            Typed::End => Ok(Then::Leave(Exit::Done)),
+            Typed::Broken(problem) => Err(anyhow::anyhow!("the terminal can't be read: {problem}")),
+        }
+    }
+
+    fn line(&mut self, line: &str) -> anyhow::Result<Then> {
+        self.is_interrupted = false;
+        self.questions.retain(|question| !question.answer.is_closed());
+        if let Some(question) = self.questions.pop_front() {
+            let answer = if drive::is_yes(line) {
+                ApprovalOutcome::AllowedOnce
+            } else {
+                ApprovalOutcome::Rejected
+            };
+            if question.answer.send(answer).is_err() {
+                self.say(Tone::Dim, "(the question was withdrawn meanwhile)")?;
+            }
+            return Ok(Then::GoOn);
+        }
+        let text = line.trim();
+        match text {
+            "" => return Ok(Then::GoOn),
+            "/quit" | "/exit" => return Ok(Then::Leave(Exit::Done)),
+            _ => {}
+        }
+        let content = Content::text(text);
+        if self.agent.status() == AgentStatus::Running {
+            self.agent.steer(content, SendOptions::default())?;
+            self.say(Tone::Dim, "(the turn is told)")?;
+        } else {
+            self.agent.send(content, SendOptions::default())?;
+        }
+        Ok(Then::GoOn)
+    }
+
+    fn interrupt(&mut self) -> io::Result<Then> {
+        if self.is_interrupted {
+            return Ok(Then::Leave(Exit::Done));
+        }
+        self.is_interrupted = true;
+        if self.agent.status() == AgentStatus::Running {
+            self.agent.cancel(CancelCause::User);
+            self.say(Tone::Warning, "cancelled; Ctrl-C again leaves")?;
+        } else {
+            self.say(Tone::Dim, "Ctrl-C again leaves")?;
+        }
+        Ok(Then::GoOn)
+    }
+
+    fn ask(&mut self, question: Question) -> io::Result<Then> {
+        let line = format!("allow this call of {} once? type y or n", visible(&question.tool));
+        self.questions.push_back(question);
+        self.say(Tone::Strong, &line)?;
+        Ok(Then::GoOn)
+    }
+
+    fn seen(&mut self, what: &Seen) -> io::Result<Then> {
+        match what {
+            Seen::Event(event) => {
+                match event.kind() {
+                    "turn/start" => self.began = std::time::Instant::now(),
+                    "turn/end" => {
+                        self.watch.event(event, &mut self.view)?;
+                        self.turn_ended()?;
+                        return Ok(Then::GoOn);
+                    }
+                    _ => {}
+                }
+                self.watch.event(event, &mut self.view)?;
+            }
+            Seen::Trouble(error) if self.watch.tally.reason.is_some() => {
+                let line = format!("! {}", visible(&error.error.chain()));
+                self.say(Tone::Warning, &line)?;
+            }
+            // A turn's own failure is told at its end.
+            Seen::Trouble(_) => {}
+        }
+        Ok(Then::GoOn)
+    }
+
+    fn turn_ended(&mut self) -> io::Result<()> {
+        let outcome = Outcome {
+            tally: self.watch.tally.clone(),
+            stopped: None,
+            took: self.began.elapsed(),
+            trouble: None,
+        };
+        if let Some(problem) = drive::problem(&outcome) {
+            self.say(Tone::Bad, &format!("✗ {problem}"))?;
+        }
+        let line = drive::summary(&outcome);
+        self.say(Tone::Dim, &line)
+    }
+}

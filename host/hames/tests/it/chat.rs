@@ -1,0 +1,162 @@
+//! Can a person talk? On a terminal of their own: streaming, steering, cancelling, leaving, coming back.
+
+use std::io::{Read, Write};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+
+use crate::kit::User;
+use crate::model::{Model, Piece};
+
+/// How long a test waits for a text to appear.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The program on a terminal.
+struct Terminal {
+    screen: Arc<Mutex<String>>,
+    keyboard: Box<dyn Write + Send>,
+    child: Box<dyn Child + Send + Sync>,
+    _master: Box<dyn MasterPty + Send>,
+}
+
+impl Terminal {
+    fn start(user: &User, arguments: &[&str], model: &Model) -> Self {
+        let pair = native_pty_system()
+            .openpty(PtySize {
+                rows: 40,
+                cols: 120,
+                pixel_width: 0,
+                pixel_height: 0,
+            })
+            .expect("a terminal");
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_hames"));
+        command.args(arguments);
+        command.args(model.flags());
+        command.env_clear();
+        command.env("HOME", user.home());
+        command.env("TERM", "xterm");
+        command.env("NO_COLOR", "1");
+        command.cwd(user.folder());
+        let child = pair.slave.spawn_command(command).expect("the program starts");
+        let mut reader = pair.master.try_clone_reader().expect("its screen");
+        let screen = Arc::new(Mutex::new(String::new()));
+        let shown = Arc::clone(&screen);
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = reader.read(&mut bytes) {
+                shown
+                    .lock()
+                    .expect("nobody panicked")
+                    .push_str(&String::from_utf8_lossy(&bytes[..count]));
+            }
+        });
+        Self {
+            screen,
+            keyboard: pair.master.take_writer().expect("its keyboard"),
+            child,
+            _master: pair.master,
+        }
+    }
+
+    fn screen(&self) -> String {
+        self.screen.lock().expect("nobody panicked").clone()
+    }
+
+    /// Waits until a text has appeared behind what was waited for before.
+    fn see(&self, from: &mut usize, text: &str) {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let screen = self.screen();
+            if let Some(at) = screen.get(*from..).and_then(|rest| rest.find(text)) {
+                *from += at + text.len();
+                return;
+            }
+            assert!(
+                Instant::now() < until,
+                "`{text}` doesn't appear in:\n{}",
+                &screen[*from..]
+            );
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn press(&mut self, keys: &str) {
+        self.keyboard
+            .write_all(keys.as_bytes())
+            .expect("the terminal takes keys");
+        self.keyboard.flush().expect("the terminal takes keys");
+    }
+
+    fn end(&mut self) -> u32 {
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            if let Some(status) = self.child.try_wait().expect("the program is ours") {
+                return status.exit_code();
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        panic!("it doesn't end; its screen:\n{}", self.screen());
+    }
+}
+
+#[test]
+fn a_person_talks_steers_cancels_leaves_and_comes_back() {
+    let user = User::new();
+    let model = Model::start(vec![
+        vec![
+            Piece::Text("first line\n"),
+            Piece::Hold,
+            Piece::Text("second line\n"),
+        ],
+        vec![Piece::Text("as you wish\n")],
+        vec![Piece::Text("endless\n"), Piece::Hold],
+        vec![Piece::Text("welcome back\n")],
+    ]);
+    let mut chat = Terminal::start(&user, &["chat", "--session", "s"], &model);
+    let at = &mut 0;
+    chat.see(at, "> ");
+    chat.press("hello\r");
+    // Streaming: the first line is there while the model still holds the second one back.
+    chat.see(at, "first line");
+    chat.press("more politely\r");
+    chat.see(at, "(the turn is told)");
+    model.go_on();
+    chat.see(at, "second line");
+    chat.see(at, "as you wish");
+    chat.see(at, "2 model calls");
+
+    chat.press("go on for ever\r");
+    chat.see(at, "endless");
+    chat.press("\u{3}");
+    chat.see(at, "cancelled");
+    chat.see(at, "what was done so far is saved");
+    model.go_on();
+    chat.press("\u{3}");
+    chat.see(at, "hames resume s");
+    assert_eq!(chat.end(), 0);
+
+    let mut back = Terminal::start(&user, &["resume", "s"], &model);
+    let at = &mut 0;
+    back.see(at, "> ");
+    back.press("here I am\r");
+    back.see(at, "welcome back");
+    back.press("\u{4}");
+    back.see(at, "hames resume s");
+    assert_eq!(back.end(), 0);
+    assert_eq!(
+        crate::resume::ends(&user, "s"),
+        ["completed", "aborted", "completed"]
+    );
+    let requests = model.requests();
+    let steered = requests[1]["messages"].to_string();
+    assert!(steered.contains("more politely"), "{steered}");
+}
+
+#[test]
+fn nobody_talks_without_a_terminal() {
+    let told = User::new().run(&["chat"]);
+    assert_eq!(told.code, Some(2));
+    assert!(told.err.contains("needs a terminal"), "{}", told.err);
+}
