@@ -184,16 +184,6 @@ pub enum LoadProblem {
         /// What is wrong with it.
         problem: String,
     },
-    /// A section, a variable or a command it offers is refused.
-    #[error("its {what} `{name}` {problem}")]
-    Offer {
-        /// What it is.
-        what: &'static str,
-        /// Its name.
-        name: String,
-        /// What is wrong with it.
-        problem: &'static str,
-    },
     /// A reload may not change this.
     #[error("a reload can't change its {what}; unload it and load it anew")]
     Changed {
@@ -230,7 +220,6 @@ impl LoadProblem {
             Self::Call { source, .. } => source.code(),
             Self::Refused { .. } => "PLUGIN_REFUSED",
             Self::Tool { .. } => "PLUGIN_TOOL",
-            Self::Offer { .. } => "PLUGIN_OFFER",
             Self::Changed { .. } => "PLUGIN_CHANGED",
         }
     }

@@ -1,6 +1,5 @@
 //! How does one call go? A fresh instance, a deadline that covers everything, and every way of failing told apart.
 
-use std::cell::Cell;
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -16,7 +15,7 @@ use wasmtime_wasi::I32Exit;
 
 use crate::engine::Engine;
 use crate::error::{CallError, Limit, Opaque};
-use crate::limits::{MAX_RESOURCES, MAX_SYNCHRONOUS};
+use crate::limits::MAX_RESOURCES;
 use crate::state::{Call, State};
 use crate::who::Who;
 
@@ -126,7 +125,6 @@ impl Site {
         begin: impl FnOnce(Instant) -> Call + Send,
         work: impl for<'a> FnOnce(&'a mut Store<State>, &'a Instance) -> Work<'a, T> + Send,
     ) -> Result<T, CallError> {
-        let _nested = Nested::enter().ok_or(CallError::Busy)?;
         let _place = self.engine.try_place().ok_or(CallError::Busy)?;
         let mut call = begin(Instant::now() + limit);
         call.is_synchronous = true;
@@ -183,31 +181,6 @@ impl Site {
             Ok(UpdateDeadline::Yield(1))
         });
         Ok(store)
-    }
-}
-
-thread_local! {
-    /// How many synchronous calls are under way on this thread, one inside the other.
-    static NESTED: Cell<usize> = const { Cell::new(0) };
-}
-
-/// One synchronous call inside others.
-struct Nested;
-
-impl Nested {
-    fn enter() -> Option<Self> {
-        let depth = NESTED.get();
-        if depth >= MAX_SYNCHRONOUS {
-            return None;
-        }
-        NESTED.set(depth + 1);
-        Some(Self)
-    }
-}
-
-impl Drop for Nested {
-    fn drop(&mut self) {
-        NESTED.set(NESTED.get().saturating_sub(1));
     }
 }
 

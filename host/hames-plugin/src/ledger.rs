@@ -212,7 +212,6 @@ pub(crate) fn bounded(value: Json) -> Json {
     json!({ "sha256": hex(&digest(&value)), "bytes": bytes })
 }
 
-/// An error, for the log.
-pub(crate) fn told(fault: &Fault) -> Json {
+fn told(fault: &Fault) -> Json {
     bounded(json!({ "message": fault.chain(), "code": fault.code() }))
 }

@@ -53,21 +53,6 @@ pub(crate) const MAX_MANIFEST: usize = 256 * KIB;
 /// Most tools of one plugin.
 pub(crate) const MAX_TOOLS: usize = 256;
 
-/// Most sections, and most variables, of one plugin.
-pub(crate) const MAX_SECTIONS: usize = 64;
-
-/// Longest text of a section, in bytes: the model reads it with every request.
-pub(crate) const MAX_SECTION: usize = 64 * KIB;
-
-/// Most commands of one plugin.
-pub(crate) const MAX_COMMANDS: usize = 64;
-
-/// Longest name or one-line text of an offer, in bytes.
-pub(crate) const MAX_LINE: usize = KIB;
-
-/// How deep synchronous calls may nest: an observer that brings about what it observes would never end.
-pub(crate) const MAX_SYNCHRONOUS: usize = 4;
-
 /// Longest description of a tool, in bytes: the model reads it with every request.
 pub(crate) const MAX_DESCRIPTION: usize = 16 * KIB;
 

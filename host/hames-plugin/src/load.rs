@@ -11,7 +11,6 @@ use wasmtime::component::Component;
 
 use crate::bindings::exports::hames::plugin::tools as wit_tools;
 use crate::cache::{Cache, hex};
-use crate::contribute::{self, Offers};
 use crate::convert::tool::{Described, admit_definition};
 use crate::convert::{Admit, Refused};
 use crate::engine::Engine;
@@ -147,16 +146,6 @@ impl Sandbox {
         }
     }
 
-    /// The same, keeping no decisions.
-    pub(crate) fn unrecorded(self) -> Self {
-        Self { ledger: None, ..self }
-    }
-
-    /// What is lent to plugins.
-    pub(crate) const fn services(&self) -> &Services {
-        &self.services
-    }
-
     /// Looks at a component without running it.
     ///
     /// # Errors
@@ -217,7 +206,6 @@ impl Sandbox {
         check_listeners(&loaded)?;
         check_exports(&loaded).await?;
         loaded.tools = list(&loaded).await?;
-        loaded.offers = contribute::ask(&loaded).await?;
         start(&loaded).await?;
         if declares {
             let id = loaded.site.who.id.clone();
@@ -282,7 +270,6 @@ impl Sandbox {
             digest: compiled.digest,
             exports: Arc::new(exports),
             tools: Vec::new(),
-            offers: Offers::default(),
             phase: spec.phase,
             open: spec.open,
             ledger: self.ledger.clone(),
