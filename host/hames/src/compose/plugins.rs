@@ -145,7 +145,6 @@ impl Loader {
             is_shipped: matches!(config.source, Source::Builtin(_)),
             phase: config.phase,
             open: config.fail_open.clone(),
-            ..PluginSpec::new(config.id.clone(), Vec::new())
         })
     }
 
@@ -191,7 +190,11 @@ impl Loader {
         Ok(Loaded(loaded))
     }
 
-    async fn load(&self, config: &PluginConfig, environment: &Environment) -> anyhow::Result<Plugin> {
+    /// Loads one plugin, if it is the one the lock file knows.
+    ///
+    /// # Errors
+    /// If it can't be loaded, or isn't that one.
+    pub async fn load(&self, config: &PluginConfig, environment: &Environment) -> anyhow::Result<Plugin> {
         let spec = self.spec(config, environment)?;
         self.check_lock(config, &spec).await?;
         Ok(self.sandbox.load(spec).await?)
@@ -291,9 +294,10 @@ impl Loaded {
 }
 
 fn same_name(name: &str, first: &PluginConfig, second: &PluginConfig) -> Problems {
-    let at = match &first.origin {
-        Origin::Default => String::new(),
-        origin => format!(" ({origin})"),
+    let at = if first.origin == Origin::Default {
+        String::new()
+    } else {
+        format!(" ({})", first.origin)
     };
     Problems::one(
         second.origin.clone(),
