@@ -11,6 +11,7 @@ use hames_log::{ListenerId, Place};
 use hames_types::fault::Fault;
 use hames_types::id::{ModelId, ProviderId, SessionId};
 use hames_types::json::Extra;
+use hames_types::port::contribution::{PromptFor, PromptPart};
 use hames_types::port::seam::{AssembleAsk, PromptAssemble};
 use hames_types::prompt::{PromptAssembly, PromptSection, PromptVariable};
 use hames_types::request::ToolSchema;
@@ -49,6 +50,19 @@ pub struct PromptContext<'a> {
     pub cwd: Option<&'a str>,
     /// The turn's.
     pub signal: &'a Signal,
+}
+
+impl<'a> PromptContext<'a> {
+    /// The same, as parts outside of the loop see it.
+    #[must_use]
+    pub const fn request(&self) -> PromptFor<'a> {
+        PromptFor {
+            agent: self.agent,
+            provider: self.provider,
+            model: self.model,
+            cwd: self.cwd,
+        }
+    }
 }
 
 type TextOf = dyn Fn(&PromptContext<'_>) -> Result<SmolStr, Fault> + Send + Sync;
@@ -271,6 +285,47 @@ impl Prompts {
         }
         let id = self.variables.insert(scope, Some(name), Arc::new(value))?;
         self.announce(PromptEntry(Table::Variables, id))
+    }
+
+    /// Registers everything a part adds, for all agents or for one.
+    ///
+    /// # Errors
+    /// As [`Prompts::section`] and [`Prompts::variable`]; what was registered before the error is taken back.
+    pub fn part(&self, scope: Option<&Scope>, part: &Arc<dyn PromptPart>) -> Result<Vec<PromptEntry>, Fault> {
+        let mut entries = Vec::new();
+        let registered = self.part_into(scope, part, &mut entries);
+        if registered.is_err() {
+            for entry in entries.drain(..) {
+                self.unregister(entry);
+            }
+        }
+        registered.map(|()| entries)
+    }
+
+    fn part_into(
+        &self,
+        scope: Option<&Scope>,
+        part: &Arc<dyn PromptPart>,
+        entries: &mut Vec<PromptEntry>,
+    ) -> Result<(), Fault> {
+        for offer in part.sections() {
+            let section = match offer.text {
+                Some(text) => Section::fixed(offer.name, offer.order, text),
+                None => {
+                    let (part, name) = (Arc::clone(part), offer.name.clone());
+                    Section::made(offer.name, offer.order, move |context| {
+                        part.section_text(&name, context.request())
+                    })
+                }
+            };
+            entries.push(self.section(scope, section)?);
+        }
+        for name in part.variables() {
+            let (part, asked) = (Arc::clone(part), name.clone());
+            let value = move |context: &PromptContext<'_>| part.variable(&asked, context.request());
+            entries.push(self.variable(scope, name, value)?);
+        }
+        Ok(())
     }
 
     /// Registers a provider of tools, for all agents or for one.

@@ -184,6 +184,16 @@ pub enum LoadProblem {
         /// What is wrong with it.
         problem: String,
     },
+    /// A section, a variable or a command it offers is refused.
+    #[error("its {what} `{name}` {problem}")]
+    Offer {
+        /// What it is.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// A reload may not change this.
     #[error("a reload can't change its {what}; unload it and load it anew")]
     Changed {
@@ -220,6 +230,7 @@ impl LoadProblem {
             Self::Call { source, .. } => source.code(),
             Self::Refused { .. } => "PLUGIN_REFUSED",
             Self::Tool { .. } => "PLUGIN_TOOL",
+            Self::Offer { .. } => "PLUGIN_OFFER",
             Self::Changed { .. } => "PLUGIN_CHANGED",
         }
     }
@@ -244,6 +255,8 @@ pub enum Limit {
     Streams,
     /// Resources held.
     Resources,
+    /// Fuel.
+    Fuel,
 }
 
 impl Limit {
@@ -259,6 +272,7 @@ impl Limit {
             Self::Contexts => "PLUGIN_LIMIT_CONTEXTS",
             Self::Streams => "PLUGIN_LIMIT_STREAMS",
             Self::Resources => "PLUGIN_LIMIT_RESOURCES",
+            Self::Fuel => "PLUGIN_LIMIT_FUEL",
         }
     }
 
@@ -272,6 +286,7 @@ impl Limit {
             Self::Contexts => "contexts",
             Self::Streams => "bytes on its standard streams",
             Self::Resources => "resources",
+            Self::Fuel => "fuel",
         }
     }
 }

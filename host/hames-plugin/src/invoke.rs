@@ -1,5 +1,6 @@
 //! How does one call go? A fresh instance, a deadline that covers everything, and every way of failing told apart.
 
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -15,7 +16,7 @@ use wasmtime_wasi::I32Exit;
 
 use crate::engine::Engine;
 use crate::error::{CallError, Limit, Opaque};
-use crate::limits::MAX_RESOURCES;
+use crate::limits::{MAX_RESOURCES, MAX_SYNCHRONOUS};
 use crate::state::{Call, State};
 use crate::who::Who;
 
@@ -125,6 +126,7 @@ impl Site {
         begin: impl FnOnce(Instant) -> Call + Send,
         work: impl for<'a> FnOnce(&'a mut Store<State>, &'a Instance) -> Work<'a, T> + Send,
     ) -> Result<T, CallError> {
+        let _nested = Nested::enter().ok_or(CallError::Busy)?;
         let _place = self.engine.try_place().ok_or(CallError::Busy)?;
         let mut call = begin(Instant::now() + limit);
         call.is_synchronous = true;
@@ -150,10 +152,11 @@ impl Site {
             Err(error) => Err(error),
         };
         if let Some(spent) = &store.data().call.spent
+            && let Some(fuel) = self.who.limits.fuel
             && let Ok(left) = store.get_fuel()
         {
             // Set once: this is the call's end.
-            spent.get_or_init(|| u64::MAX - left);
+            spent.get_or_init(|| fuel.saturating_sub(left));
         }
         // Whatever happened, the store is dropped with everything in it: after an error it is dead anyway.
         done.map_err(|error| explain(error, store.data()))
@@ -166,6 +169,9 @@ impl Site {
         store.set_hostcall_fuel(self.who.limits.crossing);
         store.set_max_component_handles(MAX_RESOURCES);
         // Set before instantiation, which is guest code, too.
+        if let Some(fuel) = self.who.limits.fuel {
+            store.set_fuel(fuel)?;
+        }
         store.set_epoch_deadline(1);
         let stretch = self.who.limits.stretch;
         let mut began = Instant::now();
@@ -181,6 +187,31 @@ impl Site {
             Ok(UpdateDeadline::Yield(1))
         });
         Ok(store)
+    }
+}
+
+thread_local! {
+    /// How many synchronous calls are under way on this thread, one inside the other.
+    static NESTED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// One synchronous call inside others.
+struct Nested;
+
+impl Nested {
+    fn enter() -> Option<Self> {
+        let depth = NESTED.get();
+        if depth >= MAX_SYNCHRONOUS {
+            return None;
+        }
+        NESTED.set(depth + 1);
+        Some(Self)
+    }
+}
+
+impl Drop for Nested {
+    fn drop(&mut self) {
+        NESTED.set(NESTED.get().saturating_sub(1));
     }
 }
 
@@ -272,6 +303,9 @@ fn explain(error: wasmtime::Error, state: &State) -> CallError {
     }
     if let Some(limit) = limit_by_text(&error) {
         return CallError::Limit(limit);
+    }
+    if matches!(error.downcast_ref::<Trap>(), Some(Trap::OutOfFuel)) {
+        return CallError::Limit(Limit::Fuel);
     }
     if matches!(error.downcast_ref::<Trap>(), Some(Trap::StackOverflow)) {
         return CallError::Limit(Limit::Stack);

@@ -212,6 +212,7 @@ pub(crate) fn bounded(value: Json) -> Json {
     json!({ "sha256": hex(&digest(&value)), "bytes": bytes })
 }
 
-fn told(fault: &Fault) -> Json {
+/// An error, for the log.
+pub(crate) fn told(fault: &Fault) -> Json {
     bounded(json!({ "message": fault.chain(), "code": fault.code() }))
 }

@@ -1,16 +1,21 @@
-//! The sandbox: components offer tools, the host loads, confines and calls them.
+//! The sandbox: components offer tools and listen to the loop, the host loads, confines and calls them.
 //!
-//! A [`Sandbox`] loads a [`PluginSpec`] into a [`Plugin`], whose tools are tools like any other. A component reaches
+//! A [`Sandbox`] loads a [`PluginSpec`] into a [`Plugin`], whose tools are tools like any other and whose listeners are
+//! listeners like any other ([`Plugin::listeners`]), which only restrict unless they may more. A component reaches
 //! what its imports, its manifest and the operator's [`Grant`] allow together; every call has its own instance, its
 //! own limits and a deadline. What a guest can bring about is a failed call, never a failed host.
 //!
-//! Read in this order: `load` (bytes to plugin), `invoke` (one call), `tool` (the port), `link` and `grant` (what
-//! is in reach), `host` (what the imports do), `convert` (what crosses), `http` (the way out).
+//! Read in this order: `load` (bytes to plugin), `invoke` (one call), `tool` (the port), `seam` and `observe`
+//! (listeners, one trait for each kind), `link` and `grant` (what is in reach), `host` (what the imports do, `next`
+//! among them), `convert` (what crosses), `ledger` and `backtest` (what was decided, and would be), `http` (the way
+//! out).
 
 mod arguments;
+mod backtest;
 #[expect(clippy::all, clippy::restriction, reason = "generated from `wit/`")]
 mod bindings;
 mod cache;
+mod contribute;
 mod convert;
 mod engine;
 mod error;
@@ -37,6 +42,7 @@ mod tool;
 mod wasi;
 mod who;
 
+pub use backtest::{Backtest, Difference, backtest};
 pub use cache::{Cache, CacheError};
 pub use error::{CallError, Limit, LoadError, LoadProblem, Opaque};
 pub use grant::{

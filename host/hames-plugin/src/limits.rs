@@ -53,6 +53,21 @@ pub(crate) const MAX_MANIFEST: usize = 256 * KIB;
 /// Most tools of one plugin.
 pub(crate) const MAX_TOOLS: usize = 256;
 
+/// Most sections, and most variables, of one plugin.
+pub(crate) const MAX_SECTIONS: usize = 64;
+
+/// Longest text of a section, in bytes: the model reads it with every request.
+pub(crate) const MAX_SECTION: usize = 64 * KIB;
+
+/// Most commands of one plugin.
+pub(crate) const MAX_COMMANDS: usize = 64;
+
+/// Longest name or one-line text of an offer, in bytes.
+pub(crate) const MAX_LINE: usize = KIB;
+
+/// How deep synchronous calls may nest: an observer that brings about what it observes would never end.
+pub(crate) const MAX_SYNCHRONOUS: usize = 4;
+
 /// Longest description of a tool, in bytes: the model reads it with every request.
 pub(crate) const MAX_DESCRIPTION: usize = 16 * KIB;
 
@@ -93,6 +108,9 @@ pub struct Limits {
     pub component: usize,
     /// How long inspecting and compiling may take. Compiling 2 MiB takes about 1 s.
     pub load: Duration,
+    /// How much one call may compute, in units of fuel: about one for each instruction of the machine it is compiled
+    /// for. The same call takes the same fuel everywhere. Absent, nothing is counted and nothing is limited but time.
+    pub fuel: Option<u64>,
     /// Memory of one call, all linear memories together, in bytes; at most [`MAX_MEMORY`].
     pub memory: usize,
     /// Elements of all tables of one call.
@@ -145,6 +163,7 @@ impl Default for Limits {
         Self {
             component: 32 * MIB,
             load: Duration::from_secs(60),
+            fuel: None,
             memory: 64 * MIB,
             table_elements: 20_000,
             stretch: Duration::from_millis(4),

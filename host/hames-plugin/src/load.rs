@@ -1,6 +1,6 @@
 //! How does a file become a plugin? Bytes, inspection, compiled code, checked imports, a first call, ready.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hames_types::id::PluginId;
 use hames_types::json::Json;
@@ -11,9 +11,10 @@ use wasmtime::component::Component;
 
 use crate::bindings::exports::hames::plugin::tools as wit_tools;
 use crate::cache::{Cache, hex};
+use crate::contribute::{self, Offers};
 use crate::convert::tool::{Described, admit_definition};
 use crate::convert::{Admit, Refused};
-use crate::engine::Engine;
+use crate::engine::{Engine, Fuel};
 use crate::error::{CallError, Limit, LoadError, LoadProblem, Opaque};
 use crate::exports::Exports;
 use crate::grant::{Capability, Grant};
@@ -89,6 +90,9 @@ pub struct Inspection {
 #[derive(Clone)]
 pub struct Sandbox {
     engine: Engine,
+    /// For plugins whose fuel is limited; made when the first of them is loaded.
+    counting: Arc<OnceLock<Engine>>,
+    capacity: Capacity,
     cache: Option<Cache>,
     services: Services,
     ledger: Option<Ledger>,
@@ -120,7 +124,9 @@ impl Sandbox {
         capacity: Capacity,
     ) -> Result<Self, Opaque> {
         Ok(Self {
-            engine: Engine::new(capacity).map_err(Opaque::new)?,
+            engine: Engine::new(capacity, Fuel::Uncounted).map_err(Opaque::new)?,
+            counting: Arc::default(),
+            capacity,
             cache,
             services,
             ledger: None,
@@ -146,6 +152,16 @@ impl Sandbox {
         }
     }
 
+    /// The same, keeping no decisions.
+    pub(crate) fn unrecorded(self) -> Self {
+        Self { ledger: None, ..self }
+    }
+
+    /// What is lent to plugins.
+    pub(crate) const fn services(&self) -> &Services {
+        &self.services
+    }
+
     /// Looks at a component without running it.
     ///
     /// # Errors
@@ -156,7 +172,10 @@ impl Sandbox {
             plugin: id.clone(),
             problem: Box::new(problem),
         };
-        let compiled = self.compiled(component, None, &limits).await.map_err(name)?;
+        let compiled = self
+            .compiled(&self.engine, component, None, &limits)
+            .await
+            .map_err(name)?;
         let ty = compiled.component.component_type();
         let wasm = self.engine.wasm();
         Ok(Inspection {
@@ -196,16 +215,19 @@ impl Sandbox {
     }
 
     async fn load_spec(&self, spec: PluginSpec, declares: bool) -> Result<Plugin, LoadProblem> {
+        let engine = self.engine_for(&spec.limits)?;
+        let component = Arc::clone(&spec.component);
         let compiled = self
-            .compiled(Arc::clone(&spec.component), spec.digest.clone(), &spec.limits)
+            .compiled(&engine, component, spec.digest.clone(), &spec.limits)
             .await?;
         check_spec(&spec, &compiled.manifest)?;
-        link::check(&self.engine, &compiled.component, &compiled.manifest, &spec.grant)?;
+        link::check(&engine, &compiled.component, &compiled.manifest, &spec.grant)?;
         let (kinds, is_shipped) = (compiled.manifest.kinds.clone(), spec.is_shipped);
-        let mut loaded = self.linked(spec, compiled)?;
+        let mut loaded = self.linked(engine, spec, compiled)?;
         check_listeners(&loaded)?;
         check_exports(&loaded).await?;
         loaded.tools = list(&loaded).await?;
+        loaded.offers = contribute::ask(&loaded).await?;
         start(&loaded).await?;
         if declares {
             let id = loaded.site.who.id.clone();
@@ -217,6 +239,7 @@ impl Sandbox {
     /// Inspected and compiled, or found in the cache.
     async fn compiled(
         &self,
+        engine: &Engine,
         bytes: Arc<[u8]>,
         pinned: Option<String>,
         limits: &Limits,
@@ -227,7 +250,7 @@ impl Sandbox {
                 limit: limits.component,
             });
         }
-        let (engine, cache, limit) = (self.engine.clone(), self.cache.clone(), limits.load);
+        let (engine, cache, limit) = (engine.clone(), self.cache.clone(), limits.load);
         let work = tokio::task::spawn_blocking(move || compile(&engine, cache.as_ref(), &bytes, pinned));
         // A compilation that takes too long can't be stopped, only left alone: the bounds of the inspection keep it
         // finite, and its result goes to nobody.
@@ -240,10 +263,22 @@ impl Sandbox {
         }
     }
 
-    fn linked(&self, spec: PluginSpec, compiled: Compiled) -> Result<Loaded, LoadProblem> {
+    fn engine_for(&self, limits: &Limits) -> Result<Engine, LoadProblem> {
+        if limits.fuel.is_none() {
+            return Ok(self.engine.clone());
+        }
+        if let Some(engine) = self.counting.get() {
+            return Ok(engine.clone());
+        }
+        let engine = Engine::new(self.capacity, Fuel::Counted)
+            .map_err(|error| LoadProblem::Compile(Opaque::new(error)))?;
+        Ok(self.counting.get_or_init(|| engine).clone())
+    }
+
+    fn linked(&self, engine: Engine, spec: PluginSpec, compiled: Compiled) -> Result<Loaded, LoadProblem> {
         let grant = spec.grant.limited_to(&compiled.manifest.wanted());
         check_folders(&grant)?;
-        let pre = link::linker(&self.engine, &grant, &spec.id)?
+        let pre = link::linker(&engine, &grant, &spec.id)?
             .instantiate_pre(&compiled.component)
             .map_err(|error| LoadProblem::Imports(Opaque::new(error)))?;
         let exports = Exports::find(&compiled.component, &pre)?;
@@ -253,7 +288,7 @@ impl Sandbox {
         let mut limits = spec.limits;
         limits.memory = limits.memory.min(MAX_MEMORY);
         let who = Who {
-            uses_wasi: link::uses_wasi(&self.engine, &compiled.component),
+            uses_wasi: link::uses_wasi(&engine, &compiled.component),
             config: spec.config.to_string(),
             services: self.services.clone(),
             id: spec.id,
@@ -262,7 +297,7 @@ impl Sandbox {
         };
         Ok(Loaded {
             site: Site {
-                engine: self.engine.clone(),
+                engine,
                 pre,
                 who: Arc::new(who),
             },
@@ -270,6 +305,7 @@ impl Sandbox {
             digest: compiled.digest,
             exports: Arc::new(exports),
             tools: Vec::new(),
+            offers: Offers::default(),
             phase: spec.phase,
             open: spec.open,
             ledger: self.ledger.clone(),

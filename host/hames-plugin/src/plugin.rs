@@ -8,6 +8,7 @@ use hames_types::port::tool::Tool;
 use parking_lot::RwLock;
 
 use crate::bindings::exports::hames::plugin::tools as wit_tools;
+use crate::contribute::Offers;
 use crate::convert::tool::Described;
 use crate::error::{CallError, LoadError, LoadProblem};
 use crate::exports::Exports;
@@ -29,6 +30,8 @@ pub(crate) struct Loaded {
     pub(crate) digest: String,
     pub(crate) exports: Arc<Exports>,
     pub(crate) tools: Vec<Arc<Described>>,
+    /// What it adds to the prompt, and its commands.
+    pub(crate) offers: Offers,
     /// Where its listeners stand among those of others.
     pub(crate) phase: Phase,
     /// The seams at which its failure counts as if it weren't there.
@@ -114,7 +117,7 @@ impl Plugin {
     /// Lets calls go to a newer component from now on; those under way finish on the old one.
     ///
     /// # Errors
-    /// [`LoadProblem::Changed`] if its id, tools, kinds or listeners differ: what is registered elsewhere stands as it is.
+    /// [`LoadProblem::Changed`] if its id, tools, kinds, listeners or offers differ: what is registered elsewhere stands as it is.
     pub fn swap(&self, newer: &Self) -> Result<(), LoadError> {
         let (old, new) = (self.current(), newer.current());
         let same_kinds = format!("{:?}", old.manifest.kinds) == format!("{:?}", new.manifest.kinds);
@@ -126,6 +129,8 @@ impl Plugin {
             Some("kinds")
         } else if old.exports.points() != new.exports.points() {
             Some("listeners")
+        } else if old.offers != new.offers {
+            Some("sections, variables or commands")
         } else {
             None
         };

@@ -1,7 +1,7 @@
 //! How does a seam cross into a component? One trait says it for each; the adapters do the rest.
 
 pub(crate) mod around;
-mod asks;
+pub(crate) mod asks;
 mod merge;
 mod model;
 mod prompt;

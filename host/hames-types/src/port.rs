@@ -3,6 +3,7 @@
 //! Each trait is a specification. Native code and sandboxed components stand behind the same ones.
 
 pub mod clock;
+pub mod contribution;
 pub mod listener;
 pub mod llm;
 pub mod notice;

@@ -106,8 +106,11 @@ pub async fn talk(host: &Host, setup: &Setup, agent: &Agent, output: &Output) ->
             }
             Some(what) = seen.recv() => chat.seen(&what)?,
             Some(question) = asked.recv() => chat.ask(question)?,
-            // Between two lines the terminal sends Ctrl-C as a signal.
-            exit = stops.next() => if exit == Exit::Interrupted { chat.interrupt()? } else { Then::Leave(exit) },
+            exit = stops.next() => match exit {
+                // Between two lines the terminal sends it as a signal.
+                Exit::Interrupted => chat.interrupt()?,
+                exit => Then::Leave(exit),
+            },
         };
         if let Then::Leave(exit) = then {
             return Ok(exit);

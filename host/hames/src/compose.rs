@@ -175,7 +175,7 @@ pub fn options(config: &Config) -> AgentOptions {
 }
 
 /// The kinds that the host's own parts write.
-pub(crate) fn kinds() -> anyhow::Result<Arc<RwLock<KindRegistry>>> {
+fn kinds() -> anyhow::Result<Arc<RwLock<KindRegistry>>> {
     let mut kinds = KindRegistry::new();
     for kind in approval::kinds() {
         kinds.declare_shipped(&PluginId::new(approval::APPROVAL_SOURCE), kind)?;

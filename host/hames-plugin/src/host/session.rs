@@ -225,6 +225,8 @@ impl State {
         if !self.meter.appended.take(1) {
             return Err(SessionError::Limit("events appended by one call".to_owned()));
         }
+        // A turn of its own takes time, and nobody waits here: what isn't in a turn already is refused.
+        let trigger = trigger.filter(|_| !self.call.is_synchronous);
         match session.append(body, trigger).await {
             Ok(seq) => Ok(seq.get()),
             Err(fault) => Err(refuse(&fault)),

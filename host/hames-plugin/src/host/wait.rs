@@ -8,6 +8,7 @@ use crate::state::State;
 
 impl Host for State {
     async fn sleep(&mut self, ms: u64) -> wasmtime::Result<WaitEnd> {
+        self.may_wait()?;
         let wait = tokio::time::sleep(Duration::from_millis(ms));
         Ok(match self.call.signal.unless_raised(wait).await {
             Some(()) => WaitEnd::Elapsed,
@@ -16,7 +17,22 @@ impl Host for State {
     }
 
     async fn until_aborted(&mut self) -> wasmtime::Result<()> {
+        self.may_wait()?;
         self.call.signal.raised().await;
+        Ok(())
+    }
+}
+
+/// Raised where nobody can wait.
+#[derive(Debug, thiserror::Error)]
+#[error("an observer, a view or a piece of the prompt can't wait")]
+struct CantWait;
+
+impl State {
+    fn may_wait(&self) -> wasmtime::Result<()> {
+        if self.call.is_synchronous {
+            return Err(CantWait.into());
+        }
         Ok(())
     }
 }

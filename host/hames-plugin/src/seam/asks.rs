@@ -14,7 +14,7 @@ use serde_json::json;
 use super::Ask;
 
 /// A value of the vocabulary as JSON; all of them have one.
-pub(super) fn value<T: Serialize + ?Sized>(value: &T) -> Json {
+pub(crate) fn value<T: Serialize + ?Sized>(value: &T) -> Json {
     to_json(value).unwrap_or(Json::Null)
 }
 

@@ -52,6 +52,18 @@ pub trait SessionAccess: Send + Sync {
     async fn append(&self, body: EventBody, out_of_band: Option<TurnTrigger>) -> Result<Seq, Fault>;
 }
 
+/// A session that is over, to be looked at as it was at any moment.
+pub trait Recorded: Send + Sync {
+    /// What the session says of itself.
+    fn header(&self) -> &SessionHeader;
+
+    /// All its events.
+    fn events(&self) -> &[Arc<Event>];
+
+    /// The session as it stood before the event `seq` was appended. It takes no events.
+    fn before(&self, seq: Seq) -> Arc<dyn SessionAccess>;
+}
+
 /// What may be asked of a live agent. Nothing here waits; it takes effect when the loop gets to it.
 pub trait AgentVerbs: Send + Sync {
     /// Queues a prompt.

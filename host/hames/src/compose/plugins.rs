@@ -145,6 +145,7 @@ impl Loader {
             is_shipped: matches!(config.source, Source::Builtin(_)),
             phase: config.phase,
             open: config.fail_open.clone(),
+            ..PluginSpec::new(config.id.clone(), Vec::new())
         })
     }
 
@@ -190,11 +191,7 @@ impl Loader {
         Ok(Loaded(loaded))
     }
 
-    /// Loads one plugin, if it is the one the lock file knows.
-    ///
-    /// # Errors
-    /// If it can't be loaded, or isn't that one.
-    pub async fn load(&self, config: &PluginConfig, environment: &Environment) -> anyhow::Result<Plugin> {
+    async fn load(&self, config: &PluginConfig, environment: &Environment) -> anyhow::Result<Plugin> {
         let spec = self.spec(config, environment)?;
         self.check_lock(config, &spec).await?;
         Ok(self.sandbox.load(spec).await?)
@@ -294,10 +291,9 @@ impl Loaded {
 }
 
 fn same_name(name: &str, first: &PluginConfig, second: &PluginConfig) -> Problems {
-    let at = if first.origin == Origin::Default {
-        String::new()
-    } else {
-        format!(" ({})", first.origin)
+    let at = match &first.origin {
+        Origin::Default => String::new(),
+        origin => format!(" ({origin})"),
     };
     Problems::one(
         second.origin.clone(),

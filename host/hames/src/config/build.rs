@@ -260,7 +260,10 @@ impl Reader<'_> {
     /// A path; a relative one lies beside the file that names it.
     fn path(&self, path: &str) -> Option<PathBuf> {
         let setting = self.settings.get(path)?;
-        Some(beside(setting, Path::new(setting.value.as_text()?)))
+        match &setting.value {
+            Value::Text(text) => Some(beside(setting, Path::new(text))),
+            _ => None,
+        }
     }
 
     fn model(&mut self) -> ModelConfig {

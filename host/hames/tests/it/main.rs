@@ -4,7 +4,6 @@ mod chat;
 mod config;
 mod kit;
 mod model;
-mod plugins;
 mod readme;
 mod resume;
 mod run;

@@ -160,7 +160,10 @@ impl Reader<'_> {
         Grant {
             full: self.points(&at("authority")),
             environment: environment
-                .filter_map(|(name, setting)| Some((name.to_owned(), setting.value.as_text()?.to_owned())))
+                .filter_map(|(name, setting)| match &setting.value {
+                    Value::Text(text) => Some((name.to_owned(), text.clone())),
+                    _ => None,
+                })
                 .collect(),
             filesystem: self.tables(&at("filesystem")).map(folder).collect(),
             http: self.tables(&at("http")).map(rule).collect(),
@@ -270,7 +273,7 @@ impl Fields<'_> {
     fn text(&self, key: &str) -> String {
         match self.0.get(key) {
             Some(Value::Text(text)) => text.clone(),
-            Some(_) | None => String::new(),
+            _ => String::new(),
         }
     }
 
