@@ -12,7 +12,9 @@
 macro_rules! export_plugin {
     ($($tool:ty),+ $(,)?) => {
         $crate::export_plugin!(@tools $($tool),+);
-        $crate::export_plugin!(@id);
+        $crate::export_plugin!(@section concat!(
+            "{\"id\":\"", env!("CARGO_PKG_NAME"), "\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}"
+        ));
     };
     ($($tool:ty),+ ; manifest = $path:literal $(, start = $start:path)? $(,)?) => {
         $crate::export_plugin!(@tools $($tool),+);
@@ -23,20 +25,6 @@ macro_rules! export_plugin {
         $crate::bindings::tools::export_tools_interface!($guest with_types_in $crate::bindings::tools);
         $crate::export_plugin!(@section include_str!($path));
         $( $crate::export_plugin!(@start $start); )?
-    };
-    (@id) => {
-        $crate::export_plugin!(@section concat!(
-            "{\"id\":\"", env!("CARGO_PKG_NAME"), "\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}"
-        ));
-    };
-    (@file $path:literal) => {
-        $crate::export_plugin!(@section include_str!($path));
-    };
-    (@interface $plugin:ty, $module:ident, $export:ident) => {
-        const _: () = {
-            type Exported = $crate::exported::Exported<$plugin>;
-            $crate::bindings::$module::$export!(Exported with_types_in $crate::bindings::$module);
-        };
     };
     (@start $start:path) => {
         const _: () = {
@@ -114,9 +102,8 @@ macro_rules! export_plugin {
 
 use serde_json::Value;
 
-use crate::bindings::imports::hames::plugin::types::Fault;
-use crate::error::Error;
-use crate::exported::parsed;
+use crate::bindings::imports::hames::plugin::types::{Fault, FaultOrigin};
+use crate::error::{Error, fault};
 
 #[doc(hidden)]
 #[must_use]
@@ -128,5 +115,9 @@ pub const fn copied<const N: usize>(text: &[u8]) -> [u8; N] {
 
 #[doc(hidden)]
 pub fn start(config: &str, start: impl FnOnce(Value) -> Result<(), Error>) -> Result<(), Fault> {
-    Ok(start(parsed(config))?)
+    let config = serde_json::from_str(config).unwrap_or(Value::Null);
+    start(config).map_err(|error| match error {
+        Error::Failed(fault) => fault,
+        Error::Aborted => fault("aborted".to_owned(), None, None, FaultOrigin::Foreign),
+    })
 }

@@ -6,16 +6,18 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use wit_component::{StringEncoding, embed_component_metadata};
 use wit_parser::abi::{AbiVariant, WasmType};
-use wit_parser::{Int, Resolve, SizeAlign, Type, TypeDefKind, WorldId, WorldItem, WorldKey};
+use wit_parser::{Int, Resolve, SizeAlign, Type, TypeDefKind, WorldId, WorldKey};
 
 use crate::guests::{componentize, root};
-use crate::handmade::{BUMP, with_section};
+use crate::handmade::{BUMP, Module, with_section};
 
 /// Where bodies may build their answers.
 pub const ANSWER: usize = 4_096;
 
 /// Where the text of an oversized or failing answer stands; so many bytes are there.
 const TEXTS: usize = 65_536;
+
+const SLEEP: &str = r#"(import "hames:plugin/wait@0.1.0" "sleep" (func $sleep (param i64) (result i32)))"#;
 
 /// A component that listens.
 #[derive(Debug, Clone)]
@@ -28,6 +30,10 @@ pub struct Listening {
     pub imports: String,
     /// Further functions and data.
     pub more: String,
+    /// A tool `t` beside it.
+    pub tools: Option<Module>,
+    /// Further packages in WIT, each with what the world takes of it; or no package and what it takes besides.
+    pub packages: Vec<(String, String)>,
 }
 
 /// What a listener does when it is called.
@@ -49,6 +55,10 @@ pub enum Does {
     DelegateTwice,
     /// Answers with these bytes as the payload of a success.
     Answer(Vec<u8>),
+    /// Runs this code and answers with these bytes as the payload of a success.
+    After(String, Vec<u8>),
+    /// Runs this code and then delegates.
+    AndDelegate(String),
     /// Answers with these bytes after asking the rest, whatever it said.
     DelegateAnd(Vec<u8>),
     /// Anything: the body, with `$next` set, that leaves an address.
@@ -79,9 +89,11 @@ impl Default for Listening {
     fn default() -> Self {
         Self {
             exports: Vec::new(),
-            manifest: r#"{"id":"{}","version":"1.0.0","wants":[{"grant":"authority","reason":"a test"},{"grant":"clocks","reason":"a test"},{"grant":"agent","reason":"a test"},{"grant":"kv","reason":"a test"},{"grant":"session","reason":"a test"}],"events":["turn/start"]}"#.to_owned(),
+            manifest: r#"{"id":"{}","version":"1.0.0","wants":[{"grant":"authority","reason":"a test"},{"grant":"clocks","reason":"a test"},{"grant":"random","reason":"a test"},{"grant":"agent","reason":"a test"},{"grant":"kv","reason":"a test"},{"grant":"session","reason":"a test"}],"events":["turn/start"]}"#.to_owned(),
             imports: String::new(),
             more: String::new(),
+            tools: None,
+            packages: Vec::new(),
         }
     }
 }
@@ -105,6 +117,15 @@ impl Listening {
         resolve.push_dir(root().join("wit"))?;
         let mut world =
             "package test:made;\nworld made {\n  include hames:plugin/imports@0.1.0;\n".to_owned();
+        for (package, taken) in &self.packages {
+            if !package.is_empty() {
+                resolve.push_str("further.wit", package)?;
+            }
+            writeln!(world, "  {taken}")?;
+        }
+        if self.tools.is_some() {
+            writeln!(world, "  export hames:plugin/tools@0.1.0;")?;
+        }
         for (interface, _) in &self.exports {
             writeln!(world, "  export hames:plugin/{interface}@0.1.0;")?;
         }
@@ -133,9 +154,16 @@ impl Listening {
             }
             functions.push_str(&function(&shape, seam, does));
         }
+        if let Some(tools) = &self.tools {
+            let mut module = tools.clone();
+            module.imports = format!("{SLEEP}\n{imports}\n{}\n{}", self.imports, module.imports);
+            "(memory (export \"memory\") 64)".clone_into(&mut module.memory);
+            module.more = format!("{functions}\n{}\n{}", self.more, module.more);
+            return Ok(module.text());
+        }
         Ok(format!(
             r#"(module
-  (import "hames:plugin/wait@0.1.0" "sleep" (func $sleep (param i64) (result i32)))
+  {SLEEP}
   {imports}
   {further}
   (memory (export "memory") 64)
@@ -154,19 +182,16 @@ impl Listening {
 fn shape(resolve: &Resolve, world: WorldId, interface: &'static str) -> anyhow::Result<Shape> {
     let mut sizes = SizeAlign::default();
     sizes.fill(resolve);
-    let id = resolve.worlds[world]
-        .exports
-        .iter()
-        .find_map(|(key, item)| match (key, item) {
-            (WorldKey::Interface(id), WorldItem::Interface { .. })
-                if resolve.interfaces[*id].name.as_deref() == Some(interface) =>
-            {
-                Some(*id)
-            }
-            _ => None,
-        })
-        .with_context(|| format!("the contract has no `{interface}`"))?;
-    let (name, function) = resolve.interfaces[id]
+    let exports = &resolve.worlds.get(world).context("no such world")?.exports;
+    let found = exports.keys().find_map(|key| match key {
+        WorldKey::Interface(id) => resolve
+            .interfaces
+            .get(*id)
+            .filter(|found| found.name.as_deref() == Some(interface)),
+        WorldKey::Name(_) => None,
+    });
+    let (name, function) = found
+        .with_context(|| format!("the contract has no `{interface}`"))?
         .functions
         .first()
         .context("an interface without functions")?;
@@ -181,9 +206,8 @@ fn shape(resolve: &Resolve, world: WorldId, interface: &'static str) -> anyhow::
         }
     });
     let result = function.result.context("a function without a result")?;
-    let (ok, err) = match result_types(resolve, result) {
-        Some(types) => types,
-        None => anyhow::bail!("`{interface}` gives no result"),
+    let Some((ok, err)) = result_types(resolve, result) else {
+        anyhow::bail!("`{interface}` gives no result");
     };
     let payload = sizes
         .payload_offset(Int::U8, [ok.as_ref(), err.as_ref()])
@@ -195,32 +219,31 @@ fn shape(resolve: &Resolve, world: WorldId, interface: &'static str) -> anyhow::
         next,
         payload,
         // `listener-error` is a variant around the fault; guards and observers fail with the fault itself.
-        message: payload
-            + if types.len() > 1 || interface_has_variant(resolve, err) {
-                8
-            } else {
-                0
-            },
+        message: payload + if is_variant(resolve, err) { 8 } else { 0 },
         size: sizes.size(&result).size_wasm32(),
     })
 }
 
-fn result_types(resolve: &Resolve, ty: Type) -> Option<(Option<Type>, Option<Type>)> {
+fn kind(resolve: &Resolve, ty: Type) -> Option<&TypeDefKind> {
     let Type::Id(id) = ty else { return None };
-    match &resolve.types[id].kind {
-        TypeDefKind::Result(result) => Some((result.ok, result.err)),
-        TypeDefKind::Type(inner) => result_types(resolve, *inner),
-        _ => None,
+    let kind = &resolve.types.get(id)?.kind;
+    // Through the names to what is named.
+    if let TypeDefKind::Type(inner) = kind {
+        return self::kind(resolve, *inner);
     }
+    Some(kind)
 }
 
-fn interface_has_variant(resolve: &Resolve, err: Option<Type>) -> bool {
-    let Some(Type::Id(id)) = err else { return false };
-    match &resolve.types[id].kind {
-        TypeDefKind::Variant(_) => true,
-        TypeDefKind::Type(inner) => interface_has_variant(resolve, Some(*inner)),
-        _ => false,
-    }
+fn result_types(resolve: &Resolve, ty: Type) -> Option<(Option<Type>, Option<Type>)> {
+    let TypeDefKind::Result(result) = kind(resolve, ty)? else {
+        return None;
+    };
+    Some((result.ok, result.err))
+}
+
+fn is_variant(resolve: &Resolve, ty: Option<Type>) -> bool {
+    ty.and_then(|ty| kind(resolve, ty))
+        .is_some_and(|kind| matches!(kind, TypeDefKind::Variant(_)))
 }
 
 fn function(shape: &Shape, seam: &str, does: &Does) -> String {
@@ -291,6 +314,8 @@ fn function(shape: &Shape, seam: &str, does: &Does) -> String {
             again = ANSWER + 1_024
         ),
         Does::Answer(bytes) => format!("{} {release} {answer}", success(bytes)),
+        Does::After(code, bytes) => format!("{code} {} {release} {answer}", success(bytes)),
+        Does::AndDelegate(code) => format!("{code} {run} {hand_on} {release} {answer}"),
         Does::DelegateAnd(bytes) => format!("{run} {} {release} {answer}", success(bytes)),
         Does::Body(body) => body.clone(),
     };
