@@ -1,4 +1,7 @@
-//! How do a plugin's types learn JSON without the author naming the libraries for it?
+//! How do a plugin's types learn JSON without the author naming the libraries for it, and how does what is written say
+//! what is exported?
+
+mod plugin;
 
 use proc_macro::TokenStream;
 
@@ -21,6 +24,24 @@ pub fn arguments(options: TokenStream, item: TokenStream) -> TokenStream {
             tokens
         }
         Err(fault) => error(&fault.to_string()),
+    }
+}
+
+/// Makes a type a plugin that listens to what is written and to nothing else: above `impl Plugin for X`, every method
+/// that stands there is exported, and no other.
+///
+/// * `#[plugin]` — the id is the crate's name, the version the crate's, nothing is wanted.
+/// * `#[plugin(manifest = "manifest.json")]` — the manifest is that file beside the source.
+/// * `#[plugin(tools(A, B))]` — with these tools as well.
+#[proc_macro_attribute]
+pub fn plugin(options: TokenStream, item: TokenStream) -> TokenStream {
+    match plugin::expand(options, item.clone()) {
+        Ok(tokens) => tokens,
+        Err(problem) => {
+            let mut tokens = error(&problem);
+            tokens.extend(item);
+            tokens
+        }
     }
 }
 

@@ -1,15 +1,20 @@
-//! How does a tool fail? With an error of its own, or because it was asked to stop.
+//! How does a tool or a listener fail? With an error of its own, with the rest of the chain's, or because it was asked
+//! to stop.
 
+use crate::bindings::imports::hames::plugin::decisions::ListenerError;
 use crate::bindings::imports::hames::plugin::types::{Cause, Fault, FaultOrigin};
 use crate::bindings::tools::exports::hames::plugin::tools::ToolError;
 
-/// Why a tool failed. Any `std` error becomes one with `?`, its sources included.
+/// Why a tool or a listener failed. Any `std` error becomes one with `?`, its sources included.
 #[derive(Debug)]
 pub enum Error {
     /// The model sees `Error: <message>`.
     Failed(Fault),
     /// The call was asked to stop, and stopped.
     Aborted,
+    /// The rest of a chain failed with this. Handed on from the listener that asked it, the error keeps its identity:
+    /// whoever is outside sees the very error that was raised inside.
+    Propagated(Fault),
 }
 
 impl Error {
@@ -17,6 +22,15 @@ impl Error {
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self::Failed(fault(message.into(), None, None, FaultOrigin::Foreign))
+    }
+
+    /// What it says.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        match self {
+            Self::Failed(fault) | Self::Propagated(fault) => &fault.message,
+            Self::Aborted => "aborted",
+        }
     }
 
     /// An error of the tool's own contract, whose code is told beside its message.
@@ -71,8 +85,32 @@ impl<E: std::error::Error> From<E> for Error {
 impl From<Error> for ToolError {
     fn from(error: Error) -> Self {
         match error {
-            Error::Failed(fault) => Self::Failed(fault),
+            Error::Failed(fault) | Error::Propagated(fault) => Self::Failed(fault),
             Error::Aborted => Self::Aborted,
+        }
+    }
+}
+
+impl From<Error> for ListenerError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Propagated(_) => Self::Propagated,
+            Error::Failed(_) | Error::Aborted => Self::Failed(error.into()),
+        }
+    }
+}
+
+/// What is told where only an error of one's own can be.
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Failed(fault) | Error::Propagated(fault) => fault,
+            Error::Aborted => fault(
+                "aborted".to_owned(),
+                Some("AbortError".to_owned()),
+                None,
+                FaultOrigin::Foreign,
+            ),
         }
     }
 }

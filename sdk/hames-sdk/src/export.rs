@@ -12,9 +12,7 @@
 macro_rules! export_plugin {
     ($($tool:ty),+ $(,)?) => {
         $crate::export_plugin!(@tools $($tool),+);
-        $crate::export_plugin!(@section concat!(
-            "{\"id\":\"", env!("CARGO_PKG_NAME"), "\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}"
-        ));
+        $crate::export_plugin!(@id);
     };
     ($($tool:ty),+ ; manifest = $path:literal $(, start = $start:path)? $(,)?) => {
         $crate::export_plugin!(@tools $($tool),+);
@@ -25,6 +23,20 @@ macro_rules! export_plugin {
         $crate::bindings::tools::export_tools_interface!($guest with_types_in $crate::bindings::tools);
         $crate::export_plugin!(@section include_str!($path));
         $( $crate::export_plugin!(@start $start); )?
+    };
+    (@id) => {
+        $crate::export_plugin!(@section concat!(
+            "{\"id\":\"", env!("CARGO_PKG_NAME"), "\",\"version\":\"", env!("CARGO_PKG_VERSION"), "\"}"
+        ));
+    };
+    (@file $path:literal) => {
+        $crate::export_plugin!(@section include_str!($path));
+    };
+    (@interface $plugin:ty, $module:ident, $export:ident) => {
+        const _: () = {
+            type Exported = $crate::exported::Exported<$plugin>;
+            $crate::bindings::$module::$export!(Exported with_types_in $crate::bindings::$module);
+        };
     };
     (@start $start:path) => {
         const _: () = {
@@ -102,8 +114,9 @@ macro_rules! export_plugin {
 
 use serde_json::Value;
 
-use crate::bindings::imports::hames::plugin::types::{Fault, FaultOrigin};
-use crate::error::{Error, fault};
+use crate::bindings::imports::hames::plugin::types::Fault;
+use crate::error::Error;
+use crate::exported::parsed;
 
 #[doc(hidden)]
 #[must_use]
@@ -115,9 +128,5 @@ pub const fn copied<const N: usize>(text: &[u8]) -> [u8; N] {
 
 #[doc(hidden)]
 pub fn start(config: &str, start: impl FnOnce(Value) -> Result<(), Error>) -> Result<(), Fault> {
-    let config = serde_json::from_str(config).unwrap_or(Value::Null);
-    start(config).map_err(|error| match error {
-        Error::Failed(fault) => fault,
-        Error::Aborted => fault("aborted".to_owned(), None, None, FaultOrigin::Foreign),
-    })
+    Ok(start(parsed(config))?)
 }

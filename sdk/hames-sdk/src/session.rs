@@ -5,8 +5,53 @@ use serde::Serialize;
 use crate::bindings::imports::hames::plugin::session as host;
 use crate::error::Error;
 
-pub use crate::bindings::imports::hames::plugin::events::{Event, EventBody, Todo, TodoStatus};
-pub use host::{Info, Page, describe, header, messages, newest, read};
+pub use crate::bindings::imports::hames::plugin::content::Message;
+pub use crate::bindings::imports::hames::plugin::events::{
+    Event, EventBody, HeaderReason, RequestHeader, Todo, TodoStatus,
+};
+pub use host::{Info, Page};
+
+/// What the session says of itself.
+///
+/// # Errors
+/// If it isn't granted, or no session calls.
+pub fn describe() -> Result<Info, Error> {
+    host::describe().map_err(told)
+}
+
+/// Events in order from `first` on, at most `limit` (and at most 1,000 and 1 MiB): those of these kinds, or of any if
+/// none is named. Where to go on stands in the page.
+///
+/// # Errors
+/// As [`describe`].
+pub fn read(first: u64, limit: u32, kinds: &[&str]) -> Result<Page, Error> {
+    let kinds: Vec<String> = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    host::read(first, limit, (!kinds.is_empty()).then_some(&kinds)).map_err(told)
+}
+
+/// The newest event of a kind.
+///
+/// # Errors
+/// As [`describe`].
+pub fn newest(kind: &str) -> Result<Option<Event>, Error> {
+    host::newest(kind).map_err(told)
+}
+
+/// The messages the model would see now, oldest first; at most the newest `limit`.
+///
+/// # Errors
+/// As [`describe`].
+pub fn messages(limit: u32) -> Result<Vec<Message>, Error> {
+    host::messages(limit).map_err(told)
+}
+
+/// The last logged request header.
+///
+/// # Errors
+/// As [`describe`].
+pub fn header() -> Result<Option<RequestHeader>, Error> {
+    host::header().map_err(told)
+}
 
 /// Appends an event of a kind the manifest declares, and gives its place in the log.
 ///

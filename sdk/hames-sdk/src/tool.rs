@@ -7,12 +7,13 @@ use serde_json::Value;
 
 use crate::bindings::imports::hames::plugin::call as host;
 use crate::bindings::imports::hames::plugin::content::{ContentBlock, Context};
-use crate::bindings::imports::hames::plugin::types::{Fault, FaultOrigin};
+use crate::bindings::imports::hames::plugin::types::Fault;
 use crate::bindings::imports::hames::plugin::wait;
 use crate::bindings::tools::exports::hames::plugin::tools as wit;
-use crate::error::{Error, fault};
+use crate::error::Error;
 use crate::output::Answer;
 
+pub use crate::bindings::imports::hames::plugin::invocation::{ToolCall, ToolOutcome};
 pub use wit::{DiffView, ExecutionClass, ExecutionMode, GenericView, TerminalView, ToolView};
 
 /// A tool. The type is the arguments of one call: the schema the model sees follows from it, doc comments included,
@@ -60,7 +61,7 @@ pub trait Tool: DeserializeOwned + JsonSchema {
 
 /// The call in progress.
 #[derive(Debug)]
-pub struct Call(wit::ToolCall);
+pub struct Call(ToolCall);
 
 impl Call {
     /// The model's id of the call.
@@ -165,7 +166,7 @@ pub fn define<T: Tool>() -> wit::ToolDefinition {
 ///
 /// # Errors
 /// The tool's.
-pub fn execute<T: Tool>(call: wit::ToolCall) -> Result<wit::ToolOutput, wit::ToolError> {
+pub fn execute<T: Tool>(call: ToolCall) -> Result<wit::ToolOutput, wit::ToolError> {
     let arguments = arguments::<T>(&call.arguments)?;
     let output = arguments.run(&Call(call))?;
     Ok(output.into())
@@ -178,10 +179,7 @@ pub fn execute<T: Tool>(call: wit::ToolCall) -> Result<wit::ToolOutput, wit::Too
 pub fn classify<T: Tool>(arguments_text: &str) -> Result<ExecutionMode, Fault> {
     arguments::<T>(arguments_text)
         .and_then(|arguments| arguments.classify())
-        .map_err(|error| match error {
-            Error::Failed(fault) => fault,
-            Error::Aborted => fault("aborted".to_owned(), None, None, FaultOrigin::Foreign),
-        })
+        .map_err(Fault::from)
 }
 
 /// How a call of a tool is shown.
@@ -201,6 +199,16 @@ pub fn view_result<T: Tool>(
     arguments::<T>(arguments_text)
         .ok()?
         .view_result(content, meta.as_ref())
+}
+
+impl ToolCall {
+    /// The arguments as a type of one's own.
+    ///
+    /// # Errors
+    /// If they don't fit it.
+    pub fn read_arguments<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        Ok(serde_json::from_str(&self.arguments)?)
+    }
 }
 
 fn arguments<T: Tool>(text: &str) -> Result<T, Error> {

@@ -52,6 +52,18 @@ fn read(folder: &Path, name: &str) -> anyhow::Result<Vec<u8>> {
     std::fs::read(&path).with_context(|| format!("{} was not built", path.display()))
 }
 
+/// The plugins that need no WASI.
+const PLAIN: &[&str] = &[
+    "audit",
+    "hello",
+    "no-force",
+    "redact",
+    "repeat-guard",
+    "script-listeners",
+    "script-tools",
+    "todo",
+];
+
 /// A shipped or test plugin, built for `wasm32-unknown-unknown` and made a component here: it imports nothing but
 /// `hames:*`.
 ///
@@ -59,10 +71,8 @@ fn read(folder: &Path, name: &str) -> anyhow::Result<Vec<u8>> {
 /// If it can't be built.
 pub fn plain(name: &str) -> anyhow::Result<Arc<[u8]>> {
     static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        build("wasm32-unknown-unknown", &["hello", "todo", "script-tools"])
-            .map_err(|error| format!("{error:#}"))
-    });
+    let folder =
+        FOLDER.get_or_init(|| build("wasm32-unknown-unknown", PLAIN).map_err(|error| format!("{error:#}")));
     match folder {
         Ok(folder) => componentize(&read(folder, name)?),
         Err(problem) => bail!("{problem}"),

@@ -4,16 +4,15 @@
 
 mod schema;
 mod steps;
-mod values;
 
 use hames_sdk::bindings::imports::hames::plugin::config;
 use hames_sdk::bindings::imports::hames::plugin::content::ContentBlock;
 use hames_sdk::bindings::imports::hames::plugin::types::Fault;
 use hames_sdk::bindings::tools::exports::hames::plugin::tools as wit;
-use hames_sdk::error::Error;
 use hames_sdk::export_plugin;
 use hames_sdk::kv;
 use hames_sdk::serde_json::{self, Value, json};
+use script::values;
 
 struct ScriptTools;
 
@@ -98,15 +97,6 @@ fn define(tool: &Value) -> wit::ToolDefinition {
         },
         extra: None,
     }
-}
-
-/// What the contract has no word for.
-fn not_in_contract(what: &str) -> Error {
-    Error::coded(
-        "ScriptError",
-        "NOT_IN_CONTRACT",
-        format!("the contract has no `{what}` for tools"),
-    )
 }
 
 export_plugin!(raw ScriptTools; manifest = "../manifest.json");

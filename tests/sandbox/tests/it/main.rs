@@ -13,4 +13,5 @@ mod hostile;
 mod load;
 mod network;
 mod parity;
+mod sdk;
 mod session;

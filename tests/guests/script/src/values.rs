@@ -4,12 +4,13 @@ use hames_sdk::bindings::imports::hames::plugin::content as wit;
 use hames_sdk::bindings::imports::hames::plugin::types::{Cause, Failure, Fault, FaultOrigin, Opaque, Plain};
 use hames_sdk::serde_json::{Map, Value};
 
-fn text(value: &Value, key: &str) -> String {
+/// A field that is text.
+pub fn text(value: &Value, key: &str) -> String {
     value[key].as_str().unwrap_or_default().to_owned()
 }
 
 /// The fields that aren't among the known ones.
-fn extra(value: &Value, known: &[&str]) -> Option<String> {
+pub fn extra(value: &Value, known: &[&str]) -> Option<String> {
     let rest: Map<String, Value> = value
         .as_object()?
         .iter()
@@ -110,6 +111,26 @@ pub fn context(value: &Value) -> wit::Context {
         },
         meta: value.get("meta").map(Value::to_string),
         extra: extra(value, &["content", "source", "placement", "meta"]),
+    }
+}
+
+/// A message.
+pub fn message(value: &Value) -> wit::Message {
+    let route = &value["provenance"];
+    wit::Message {
+        role: match value["role"].as_str() {
+            Some("system") => wit::Role::System,
+            Some("assistant") => wit::Role::Assistant,
+            Some(_) | None => wit::Role::User,
+        },
+        content: blocks(&value["content"]),
+        provenance: route.is_object().then(|| wit::Provenance {
+            provider: text(route, "provider"),
+            model: text(route, "model"),
+            replay_state: route.get("replayState").map(Value::to_string),
+            extra: extra(route, &["provider", "model", "replayState"]),
+        }),
+        extra: extra(value, &["role", "content", "provenance"]),
     }
 }
 
