@@ -14,9 +14,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use hames_agent::{Agent, SendOptions};
 use hames_log::Place;
+use hames_plugin::Plugin;
 use hames_types::content::Content;
 use hames_types::decision::ApprovalOutcome;
 use hames_types::fault::Fault;
+use hames_types::port::contribution::{CommandOutcome, Commands};
 use hames_types::port::listener::{Decide, Next};
 use hames_types::port::seam::{Approval, ApprovalAsk};
 use hames_types::turn::{AgentStatus, CancelCause};
@@ -66,6 +68,7 @@ struct Chat<'a> {
     agent: &'a Agent,
     view: TextView<Page>,
     watch: Watch,
+    commands: Vec<Arc<dyn Commands>>,
     questions: VecDeque<Question>,
     /// Whether the running turn was cancelled, or Ctrl-C was pressed with nothing to cancel.
     is_interrupted: bool,
@@ -87,6 +90,7 @@ pub async fn talk(host: &Host, setup: &Setup, agent: &Agent, output: &Output) ->
         agent,
         view: TextView::new(Page::new(printer, output.clone()), output.verbosity() > 0),
         watch: Watch::new(Arc::clone(host.tools())),
+        commands: host.plugins.iter().filter_map(Plugin::commands).collect(),
         questions: VecDeque::new(),
         is_interrupted: false,
         began: std::time::Instant::now(),
@@ -98,7 +102,7 @@ pub async fn talk(host: &Host, setup: &Setup, agent: &Agent, output: &Output) ->
     loop {
         let then = tokio::select! {
             typed = keys.next() => {
-                let then = chat.typed(typed)?;
+                let then = chat.typed(typed).await?;
                 if matches!(then, Then::GoOn) {
                     keys.go_on();
                 }
@@ -106,11 +110,8 @@ pub async fn talk(host: &Host, setup: &Setup, agent: &Agent, output: &Output) ->
             }
             Some(what) = seen.recv() => chat.seen(&what)?,
             Some(question) = asked.recv() => chat.ask(question)?,
-            exit = stops.next() => match exit {
-                // Between two lines the terminal sends it as a signal.
-                Exit::Interrupted => chat.interrupt()?,
-                exit => Then::Leave(exit),
-            },
+            // Between two lines the terminal sends Ctrl-C as a signal.
+            exit = stops.next() => if exit == Exit::Interrupted { chat.interrupt()? } else { Then::Leave(exit) },
         };
         if let Then::Leave(exit) = then {
             return Ok(exit);
@@ -123,16 +124,16 @@ impl Chat<'_> {
         self.view.paper().say(tone, text)
     }
 
-    fn typed(&mut self, typed: Typed) -> anyhow::Result<Then> {
+    async fn typed(&mut self, typed: Typed) -> anyhow::Result<Then> {
         match typed {
-            Typed::Line(line) => self.line(&line),
+            Typed::Line(line) => self.line(&line).await,
             Typed::Interrupt => Ok(self.interrupt()?),
             Typed::End => Ok(Then::Leave(Exit::Done)),
             Typed::Broken(problem) => Err(anyhow::anyhow!("the terminal can't be read: {problem}")),
         }
     }
 
-    fn line(&mut self, line: &str) -> anyhow::Result<Then> {
+    async fn line(&mut self, line: &str) -> anyhow::Result<Then> {
         self.is_interrupted = false;
         self.questions.retain(|question| !question.answer.is_closed());
         if let Some(question) = self.questions.pop_front() {
@@ -150,7 +151,11 @@ impl Chat<'_> {
         match text {
             "" => return Ok(Then::GoOn),
             "/quit" | "/exit" => return Ok(Then::Leave(Exit::Done)),
+            "/help" => return self.help(),
             _ => {}
+        }
+        if let Some(command) = text.strip_prefix('/') {
+            return self.command(command).await;
         }
         let content = Content::text(text);
         if self.agent.status() == AgentStatus::Running {
@@ -158,6 +163,38 @@ impl Chat<'_> {
             self.say(Tone::Dim, "(the turn is told)")?;
         } else {
             self.agent.send(content, SendOptions::default())?;
+        }
+        Ok(Then::GoOn)
+    }
+
+    fn help(&mut self) -> anyhow::Result<Then> {
+        self.say(Tone::Plain, "/quit leaves")?;
+        let offers: Vec<_> = self
+            .commands
+            .iter()
+            .flat_map(|commands| commands.commands())
+            .collect();
+        for offer in offers {
+            let hint = offer.argument_hint.unwrap_or_default();
+            let line = format!("/{} {hint}  {}", offer.name, offer.description);
+            self.say(Tone::Plain, &visible(&line))?;
+        }
+        Ok(Then::GoOn)
+    }
+
+    /// Runs a plugin's command. It is bounded by the plugin's limits.
+    async fn command(&mut self, line: &str) -> anyhow::Result<Then> {
+        let (name, arguments) = line.split_once(' ').unwrap_or((line, ""));
+        let offers =
+            |commands: &&Arc<dyn Commands>| commands.commands().iter().any(|offer| offer.name == name);
+        let Some(commands) = self.commands.iter().find(offers).cloned() else {
+            self.say(Tone::Warning, "there is no such command; /help lists them")?;
+            return Ok(Then::GoOn);
+        };
+        match commands.run(name, arguments, Some(self.agent.id())).await {
+            Ok(CommandOutcome::Show(text)) => self.say(Tone::Plain, &visible(&text))?,
+            Ok(CommandOutcome::Prompt(content)) => self.agent.send(content, SendOptions::default())?,
+            Err(fault) => self.say(Tone::Bad, &visible(&fault.chain()))?,
         }
         Ok(Then::GoOn)
     }

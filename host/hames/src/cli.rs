@@ -68,6 +68,8 @@ pub enum Command {
     Resume(resume::Args),
     /// Show or check the configuration
     Config(config::Args),
+    /// Say whether everything a run needs is there
+    Doctor,
     /// Print a shell's completions
     Completions(completions::Args),
 }

@@ -6,11 +6,13 @@
 //! | `chat` | [`chat`] |
 //! | `resume` | [`resume`] |
 //! | `config` | [`config`] |
+//! | `doctor` | [`doctor`] |
 //! | `completions` | [`completions`] |
 
 pub mod chat;
 pub mod completions;
 pub mod config;
+pub mod doctor;
 pub mod resume;
 pub mod run;
 
@@ -38,7 +40,8 @@ pub async fn run(command: Command, context: &Context) -> anyhow::Result<Exit> {
         Command::Run(args) => run::run(args, context).await,
         Command::Chat(args) => chat::run(args, context).await,
         Command::Resume(args) => resume::run(args, context).await,
-        Command::Config(args) => config::run(args, context),
+        Command::Config(args) => config::run(args, context).await,
+        Command::Doctor => doctor::run(context).await,
         Command::Completions(args) => completions::run(&args, context),
     }
 }

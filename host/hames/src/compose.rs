@@ -117,6 +117,7 @@ impl Host {
         let loader = Loader::new(&setup.place, Some(&agents), kinds()?)?;
         let loaded = loader.load_all(setup, context).await?;
         loaded.offer(agents.services())?;
+        listeners.add_held(Arc::new(loader.ledger().clone()));
 
         listeners.add::<Execute>(None, At::Last, Arc::new(ToolTimeouts));
         if let Some(repeat) = &config.repeat {
@@ -175,7 +176,7 @@ pub fn options(config: &Config) -> AgentOptions {
 }
 
 /// The kinds that the host's own parts write.
-fn kinds() -> anyhow::Result<Arc<RwLock<KindRegistry>>> {
+pub(crate) fn kinds() -> anyhow::Result<Arc<RwLock<KindRegistry>>> {
     let mut kinds = KindRegistry::new();
     for kind in approval::kinds() {
         kinds.declare_shipped(&PluginId::new(approval::APPROVAL_SOURCE), kind)?;

@@ -47,6 +47,10 @@ impl Tone {
 
 /// Where a command prints.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what flags and streams are is independent of each other"
+)]
 pub struct Output {
     is_json: bool,
     colour_out: bool,
@@ -158,6 +162,9 @@ impl Output {
         if exit == Exit::ClosedPipe {
             return exit;
         }
+        // An error that tells its cause itself needn't be told it again.
+        let mut told: Vec<String> = told;
+        told.dedup_by(|cause, message| message.ends_with(cause.as_str()));
         let (message, causes) = told
             .split_first()
             .map_or(("", [].as_slice()), |(message, causes)| {
@@ -167,7 +174,10 @@ impl Output {
             let mut value =
                 json!({"type": "error", "code": exit.name(), "message": message, "causes": causes});
             if let Some(problems) = error.chain().find_map(|cause| cause.downcast_ref::<Problems>()) {
-                value["problems"] = problems.0.iter().map(problem).collect();
+                let problems = problems.0.iter().map(problem).collect();
+                if let Value::Object(fields) = &mut value {
+                    fields.insert("problems".to_owned(), problems);
+                }
             }
             return match self.json(&value) {
                 Ok(()) => exit,

@@ -1,16 +1,19 @@
-//! `hames config show|check|trust`: what is set, by whom, and whether it can hold.
+//! `hames config show|check|trust|lock`: what is set, by whom, and whether it can hold.
 //!
 //! | command | each line of `--json` |
 //! |---|---|
 //! | `show` | `{"type": "setting", "key", "value", "origin": {"layer", "file"?, "line"?}}` |
 //! | `check` | `{"type": "config", "ok": true, "user": file or null, "project": file or null, "demo": whether the built-in demonstration counts}` |
 //! | `trust` | `{"type": "trusted", "file"}` |
+//! | `lock` | `{"type": "locked", "plugin", "file", "digest", "changed"}` |
 
 use serde_json::{Value, json};
 
 use super::Context;
+use crate::compose::{Loader, Setup, kinds};
 use crate::config::{Config, Origin, Place, load, trust};
 use crate::exit::{Ended, Exit};
+use crate::lock::{Entry, Lock};
 use crate::output::Tone;
 
 /// Arguments of `config`.
@@ -35,17 +38,24 @@ enum What {
     Check,
     /// Let the project's file reach beyond the project, as it is now
     Trust,
+    /// Record the plugins as they are now
+    Lock {
+        /// The plugins; all if none is named
+        #[arg(value_name = "ID")]
+        plugins: Vec<String>,
+    },
 }
 
 /// Shows, checks or trusts.
 ///
 /// # Errors
 /// If the configuration can't be used.
-pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
+pub async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     match args.what {
         What::Show { prefix, set_only } => show(&prefix, set_only, context),
         What::Check => check(context),
         What::Trust => trust_project(context),
+        What::Lock { plugins } => lock(&plugins, context).await,
     }
 }
 
@@ -129,6 +139,48 @@ fn trust_project(context: &Context) -> anyhow::Result<Exit> {
         output.json(&json!({"type": "trusted", "file": file.display().to_string()}))?;
     } else {
         output.line(format_args!("trusted as it is now: {}", file.display()))?;
+    }
+    Ok(Exit::Done)
+}
+
+async fn lock(named: &[String], context: &Context) -> anyhow::Result<Exit> {
+    let setup = Setup::read(context)?;
+    let is_named = |id: &str| named.is_empty() || named.iter().any(|known| known == id);
+    if let Some(unknown) = named.iter().find(|id| {
+        setup
+            .config
+            .plugins
+            .iter()
+            .all(|plugin| plugin.id.as_str() != *id)
+    }) {
+        let problem = format!("no plugin `{unknown}` is configured");
+        return Err(anyhow::Error::new(Ended(Exit::Config)).context(problem));
+    }
+    let loader = Loader::new(&setup.place, None, kinds()?)?;
+    let output = &context.output;
+    for config in setup
+        .config
+        .plugins
+        .iter()
+        .filter(|config| is_named(config.id.as_str()))
+    {
+        let Some(file) = &config.lock else { continue };
+        let spec = loader.spec(config, &context.environment)?;
+        let found = loader.inspect(&spec).await?;
+        let entry = Entry::new(&found.digest, &found.manifest);
+        let digest = entry.digest.clone();
+        let mut lock = Lock::read(file)?;
+        let changed = lock.put(config.id.as_str(), entry);
+        if changed {
+            lock.write(file)?;
+        }
+        if output.is_json() {
+            let file = file.display().to_string();
+            output.json(&json!({"type": "locked", "plugin": config.id, "file": file, "digest": digest, "changed": changed}))?;
+        } else {
+            let what = if changed { "recorded" } else { "as recorded" };
+            output.line(format_args!("{} {what}: {digest}", config.id))?;
+        }
     }
     Ok(Exit::Done)
 }

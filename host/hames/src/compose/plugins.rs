@@ -9,8 +9,8 @@ use anyhow::Context as _;
 use futures_util::future::join_all;
 use hames_agent::{Agents, LiveCallers};
 use hames_plugin::{
-    Cache, Inspection, LoadError, MemoryStore, Network, Plugin, PluginSpec, Sandbox, Secret, Services,
-    Traced, in_order,
+    Cache, Inspection, Ledger, LoadError, MemoryStore, Network, Plugin, PluginSpec, Sandbox, Secret,
+    Services, Traced, in_order,
 };
 use hames_types::kinds::KindRegistry;
 use hames_types::port::plugin::Callers;
@@ -31,6 +31,7 @@ use crate::outside::SystemClock;
 /// Loads plugins into one sandbox.
 pub struct Loader {
     sandbox: Sandbox,
+    ledger: Ledger,
     place: Place,
 }
 
@@ -54,6 +55,7 @@ impl Loader {
         kinds: Arc<RwLock<KindRegistry>>,
     ) -> anyhow::Result<Self> {
         super::store::data_folder(&place.data)?;
+        let ledger = Ledger::new();
         let cache = Cache::open(place.data.join("compiled"))?;
         let services = Services {
             clock: Arc::new(SystemClock),
@@ -64,9 +66,18 @@ impl Loader {
             network: Network::system()?,
         };
         Ok(Self {
-            sandbox: Sandbox::new(services, Some(cache)).context("the sandbox can't be started")?,
+            sandbox: Sandbox::new(services, Some(cache))
+                .context("the sandbox can't be started")?
+                .recording(ledger.clone()),
+            ledger,
             place: place.clone(),
         })
+    }
+
+    /// What the plugins decided and isn't logged yet.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
     /// The sandbox.
@@ -145,7 +156,6 @@ impl Loader {
             is_shipped: matches!(config.source, Source::Builtin(_)),
             phase: config.phase,
             open: config.fail_open.clone(),
-            ..PluginSpec::new(config.id.clone(), Vec::new())
         })
     }
 
@@ -191,7 +201,11 @@ impl Loader {
         Ok(Loaded(loaded))
     }
 
-    async fn load(&self, config: &PluginConfig, environment: &Environment) -> anyhow::Result<Plugin> {
+    /// Loads one plugin, if it is the one the lock file knows.
+    ///
+    /// # Errors
+    /// If it can't be loaded, or isn't that one.
+    pub async fn load(&self, config: &PluginConfig, environment: &Environment) -> anyhow::Result<Plugin> {
         let spec = self.spec(config, environment)?;
         self.check_lock(config, &spec).await?;
         Ok(self.sandbox.load(spec).await?)
@@ -282,6 +296,9 @@ impl Loaded {
             services.tools.register(None, tool)?;
         }
         for plugin in in_order(&self.plugins()) {
+            if let Some(part) = plugin.prompt() {
+                services.prompts.part(None, &part)?;
+            }
             for listener in plugin.listeners() {
                 services.register(None, listener)?;
             }
@@ -291,9 +308,10 @@ impl Loaded {
 }
 
 fn same_name(name: &str, first: &PluginConfig, second: &PluginConfig) -> Problems {
-    let at = match &first.origin {
-        Origin::Default => String::new(),
-        origin => format!(" ({origin})"),
+    let at = if first.origin == Origin::Default {
+        String::new()
+    } else {
+        format!(" ({})", first.origin)
     };
     Problems::one(
         second.origin.clone(),

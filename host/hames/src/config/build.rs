@@ -260,10 +260,7 @@ impl Reader<'_> {
     /// A path; a relative one lies beside the file that names it.
     fn path(&self, path: &str) -> Option<PathBuf> {
         let setting = self.settings.get(path)?;
-        match &setting.value {
-            Value::Text(text) => Some(beside(setting, Path::new(text))),
-            _ => None,
-        }
+        Some(beside(setting, Path::new(setting.value.as_text()?)))
     }
 
     fn model(&mut self) -> ModelConfig {

@@ -103,6 +103,16 @@ pub enum Value {
 }
 
 impl Value {
+    /// The text, if it is one.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        if let Self::Text(text) = self {
+            Some(text)
+        } else {
+            None
+        }
+    }
+
     /// The value as JSON, durations and sizes with their units.
     #[must_use]
     pub fn to_json(&self) -> Json {
@@ -342,7 +352,7 @@ fn show(amount: u64, units: &[(&str, u64)]) -> String {
     let (unit, factor) = units
         .iter()
         .rev()
-        .find(|(_, factor)| amount >= *factor && amount % factor == 0)
+        .find(|(_, factor)| amount >= *factor && amount.is_multiple_of(*factor))
         .or(units.first())
         .copied()
         .unwrap_or(("", 1));

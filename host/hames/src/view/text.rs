@@ -121,10 +121,16 @@ impl<P: Paper> View for TextView<P> {
             Some(card) => format!("• {}: {}", visible(&call.name), card::title(card)),
             None => format!("• {} {}", visible(&call.name), card::one_line(&call.arguments)),
         };
-        self.paper.aside(Tone::Strong, &line)
+        self.paper.aside(Tone::Strong, &line)?;
+        if let Some(card @ ToolView::Generic(_)) = card {
+            for (tone, line) in card::body(card) {
+                self.paper.aside(tone, &format!("    {line}"))?;
+            }
+        }
+        Ok(())
     }
 
-    fn result(&mut self, _: &str, result: &ToolResultEvent, card: Option<&ToolView>) -> io::Result<()> {
+    fn result(&mut self, name: &str, result: &ToolResultEvent, card: Option<&ToolView>) -> io::Result<()> {
         let text = result.content.joined_text();
         let (sign, tone) = if result.is_error {
             ("✗", Tone::Bad)
@@ -152,9 +158,14 @@ impl<P: Paper> View for TextView<P> {
                 }
                 Ok(())
             }
-            _ => self
-                .paper
-                .aside(tone, &format!("  {sign} {}{rest}", card::one_line(&text))),
+            Some(_) | None if result.is_error => {
+                let line = format!("  {sign} {}: {}{rest}", visible(name), card::one_line(&text));
+                self.paper.aside(tone, &line)
+            }
+            Some(_) | None => {
+                let line = format!("  {sign} {}{rest}", card::one_line(&text));
+                self.paper.aside(tone, &line)
+            }
         }
     }
 
@@ -184,12 +195,12 @@ impl<P: Paper> View for TextView<P> {
     }
 
     fn answered(&mut self, outcome: &str) -> io::Result<()> {
-        let tone = if outcome == "allowed-once" {
-            Tone::Good
-        } else {
-            Tone::Bad
+        let (tone, told) = match outcome {
+            "allowed-once" => (Tone::Good, "allowed once"),
+            "unavailable" => (Tone::Bad, "nobody can be asked here: denied"),
+            other => (Tone::Bad, other),
         };
-        self.paper.aside(tone, &format!("  {}", visible(outcome)))
+        self.paper.aside(tone, &format!("  {}", visible(told)))
     }
 
     fn blocked(&mut self, reason: &str) -> io::Result<()> {

@@ -142,6 +142,7 @@ fn a_person_talks_steers_cancels_leaves_and_comes_back() {
     back.see(at, "> ");
     back.press("here I am\r");
     back.see(at, "welcome back");
+    back.see(at, "1 model call");
     back.press("\u{4}");
     back.see(at, "hames resume s");
     assert_eq!(back.end(), 0);
@@ -152,6 +153,29 @@ fn a_person_talks_steers_cancels_leaves_and_comes_back() {
     let requests = model.requests();
     let steered = requests[1]["messages"].to_string();
     assert!(steered.contains("more politely"), "{steered}");
+}
+
+#[test]
+fn a_person_is_asked_in_place() {
+    for (key, told) in [("y", "allowed once"), ("n", "rejected")] {
+        let user = User::new();
+        let config = crate::plugins::with_todo(&user, &crate::plugins::asking(&user));
+        let mut chat = Terminal::start(
+            &user,
+            &["chat", "--session", "s", "--config", &config],
+            &crate::plugins::planner(),
+        );
+        let at = &mut 0;
+        chat.see(at, "> ");
+        chat.press("plan it\r");
+        chat.see(at, "allow this call of todo_write once?");
+        chat.press(&format!("{key}\r"));
+        chat.see(at, told);
+        chat.see(at, "Planned.");
+        chat.press("/quit\r");
+        chat.see(at, "hames resume s");
+        assert_eq!(chat.end(), 0);
+    }
 }
 
 #[test]

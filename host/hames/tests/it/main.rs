@@ -4,6 +4,7 @@ mod chat;
 mod config;
 mod kit;
 mod model;
+mod plugins;
 mod readme;
 mod resume;
 mod run;

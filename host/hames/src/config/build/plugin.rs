@@ -160,10 +160,7 @@ impl Reader<'_> {
         Grant {
             full: self.points(&at("authority")),
             environment: environment
-                .filter_map(|(name, setting)| match &setting.value {
-                    Value::Text(text) => Some((name.to_owned(), text.clone())),
-                    _ => None,
-                })
+                .filter_map(|(name, setting)| Some((name.to_owned(), setting.value.as_text()?.to_owned())))
                 .collect(),
             filesystem: self.tables(&at("filesystem")).map(folder).collect(),
             http: self.tables(&at("http")).map(rule).collect(),
@@ -237,6 +234,7 @@ impl Reader<'_> {
         Limits {
             component: size("component"),
             load: time("load"),
+            fuel: self.optional_count(&format!("{path}.fuel")),
             memory: size("memory"),
             table_elements: size("table_elements"),
             stretch: time("stretch"),
@@ -273,7 +271,7 @@ impl Fields<'_> {
     fn text(&self, key: &str) -> String {
         match self.0.get(key) {
             Some(Value::Text(text)) => text.clone(),
-            _ => String::new(),
+            Some(_) | None => String::new(),
         }
     }
 

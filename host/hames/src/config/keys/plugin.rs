@@ -225,6 +225,11 @@ pub(super) const PLUGIN: &[Key] = &[
         "'60s'",
         "How long inspecting and compiling may take.",
     ),
+    free(
+        "plugin.*.limits.fuel",
+        Kind::Count(1, 1 << 53),
+        "How much one call may compute, in units of fuel: about one per instruction, the same everywhere. By default nothing is counted and time is the limit.",
+    ),
     key(
         "plugin.*.limits.memory",
         Kind::Size,
