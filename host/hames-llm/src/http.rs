@@ -52,6 +52,9 @@ pub struct Proxies {
 /// Everything an HTTP client of ours needs to know.
 #[derive(Debug, Clone, Default)]
 pub struct HttpSettings {
+    /// Whether every server is reached without TLS, as one's own on this machine is. Reading the system's
+    /// certificates takes longer than all else before a first request, and here it is left out.
+    pub is_plain: bool,
     /// Times and sizes.
     pub limits: Limits,
     /// Ways out.
@@ -94,6 +97,9 @@ impl Http {
             .redirect(reqwest::redirect::Policy::none())
             // The environment is read in one place, and that is not here.
             .no_proxy();
+        if settings.is_plain {
+            builder = builder.tls_certs_only([]);
+        }
         for proxy in proxies(&settings.proxies)? {
             builder = builder.proxy(proxy);
         }

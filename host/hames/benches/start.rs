@@ -18,13 +18,21 @@ const STARTS: usize = 30;
 
 fn main() -> anyhow::Result<()> {
     // `cargo test` runs benchmarks once to see that they work.
-    let starts = if std::env::args().any(|argument| argument == "--bench") { STARTS } else { 2 };
+    let starts = if std::env::args().any(|argument| argument == "--bench") {
+        STARTS
+    } else {
+        2
+    };
     let root = tempfile::tempdir()?;
     let component = Module::default().component()?;
     let mut text = String::new();
     for number in 0..PLUGINS {
-        std::fs::write(root.path().join(format!("{number}.wasm")), differing(&component, number))?;
-        text += &format!("[[plugin]]\nid = \"p{number}\"\nsource = \"{number}.wasm\"\nprefix = \"p{number}_\"\n");
+        std::fs::write(
+            root.path().join(format!("{number}.wasm")),
+            differing(&component, number),
+        )?;
+        text +=
+            &format!("[[plugin]]\nid = \"p{number}\"\nsource = \"{number}.wasm\"\nprefix = \"p{number}_\"\n");
     }
     let config = root.path().join("hames.toml");
     std::fs::write(&config, text)?;
@@ -62,7 +70,13 @@ fn start(root: &std::path::Path, server: &TcpListener) -> anyhow::Result<(Durati
     let address = server.local_addr()?;
     let began = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_hames"))
-        .args(["run", "hi", "--set=model.provider=compatible", "--set=model.model=m", "--config"])
+        .args([
+            "run",
+            "hi",
+            "--set=model.provider=compatible",
+            "--set=model.model=m",
+            "--config",
+        ])
         .arg(root.join("hames.toml"))
         .arg(format!("--set=model.base_url=http://{address}/v1"))
         .env_clear()
@@ -76,7 +90,10 @@ fn start(root: &std::path::Path, server: &TcpListener) -> anyhow::Result<(Durati
     request(&stream)?;
     let time = began.elapsed();
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    let resident = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap_or_default();
     let kib = resident.trim().trim_end_matches(" kB").parse().unwrap_or(0);
     answer(&stream)?;
     anyhow::ensure!(child.wait()?.success(), "the run failed");

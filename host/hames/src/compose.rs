@@ -87,6 +87,9 @@ impl Host {
     /// If the store can't be opened, the model can't be reached as configured, or a required plugin can't be loaded.
     pub async fn start(setup: &Setup, context: &Context) -> anyhow::Result<Self> {
         let config = &setup.config;
+        // Reading the system's certificates takes a while; everything else goes on beside it.
+        let (model, environment) = (config.model.clone(), context.environment.clone());
+        let reached = tokio::task::spawn_blocking(move || adapter(&model, &environment));
         let shelf = Shelf::open(&config.store, &setup.place)?;
         let sessions = Sessions::new(Arc::new(SystemClock));
         let persistence = Arc::new(Persistence::follow(&sessions, shelf.store()));
@@ -101,21 +104,21 @@ impl Host {
         prompts.tools(None, Arc::clone(&tools) as _)?;
         let approval = ApprovalService::install(config.approval, &sessions, &listeners, &prompts)?;
         tools.set_approver(Some(Arc::clone(&approval) as _));
-        let router = Router::new();
-        let provider = ProviderId::new(config.model.provider.as_str());
-        router.register(&[provider], adapter(&config.model, &context.environment)?)?;
+        let router = Arc::new(Router::new());
         let services = Services {
             sessions: sessions.clone(),
             listeners: Arc::clone(&listeners),
             tools: Arc::clone(&tools),
             prompts: Arc::new(prompts),
-            router: Arc::new(router),
+            router: Arc::clone(&router),
             limits: config.limits.clone(),
         };
         let agents = Agents::new(services, Some(Arc::clone(&persistence) as _));
 
+        let provider = ProviderId::new(config.model.provider.as_str());
         let loader = Loader::new(&setup.place, Some(&agents), kinds()?)?;
         let loaded = loader.load_all(setup, context).await?;
+        router.register(&[provider], reached.await??)?;
         loaded.offer(agents.services())?;
         listeners.add_held(Arc::new(loader.ledger().clone()));
 

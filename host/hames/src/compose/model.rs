@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use hames_llm::Adapter;
 use hames_llm::chat::{ChatConfig, Dialect, dialect};
 use hames_llm::gemini::GeminiConfig;
-use hames_llm::http::{Http, HttpSettings};
+use hames_llm::http::{Http, HttpSettings, Proxies};
 use hames_llm::key::{KeySource, Secret};
 use hames_llm::messages::MessagesConfig;
 use hames_llm::responses::ResponsesConfig;
@@ -28,7 +28,12 @@ pub fn adapter(config: &ModelConfig, environment: &Environment) -> anyhow::Resul
         return scripted(config);
     }
     let key = key(config, environment)?;
+    let is_plain = config
+        .base_url
+        .as_ref()
+        .is_some_and(|url| url.starts_with("http://"));
     let settings = HttpSettings {
+        is_plain: is_plain && environment.proxies == Proxies::default(),
         limits: config.limits,
         proxies: environment.proxies.clone(),
         ..HttpSettings::default()
