@@ -319,6 +319,7 @@ impl Agents {
         self.services.listeners.end_scope(key);
         self.services.tools.end_scope(key);
         self.services.prompts.end_scope(key);
+        self.services.sessions.on_kinds().remove_scope(key);
     }
 
     /// Disposes every agent, waits for all of them, and lets none start any more.

@@ -62,7 +62,10 @@ impl Services {
             Registration::AgentCreated(listener) => self.hear::<AgentCreated>(scope, listener),
             Registration::AgentDisposed(listener) => self.hear::<AgentDisposed>(scope, listener),
             Registration::SessionEvent(observer) => {
-                self.sessions.on_event().add(scope, Place::Last, observer);
+                match observer.kinds() {
+                    Some(kinds) => self.sessions.on_kinds().add(&kinds, scope, Place::Last, observer),
+                    None => self.sessions.on_event().add(scope, Place::Last, observer),
+                };
             }
             // Registered above: guards belong to the tools.
             Registration::Guard(_) => {}

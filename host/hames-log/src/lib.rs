@@ -10,6 +10,7 @@ mod draft;
 pub mod error;
 pub mod grammar;
 pub mod header;
+mod interest;
 mod log;
 pub mod meter;
 pub mod project;
@@ -24,6 +25,7 @@ pub mod trace;
 
 pub use access::LiveAccess;
 pub use draft::Draft;
+pub use interest::Interest;
 pub use log::{Log, first_header_reason};
 pub use recorded::RecordedSession;
 pub use session::Session;

@@ -138,7 +138,8 @@ impl Session {
         let Some(registry) = home.registry.upgrade() else {
             return;
         };
-        if registry.events.is_empty() {
+        let is_wanted = registry.interest.wants(event);
+        if registry.events.is_empty() && !is_wanted {
             return;
         }
         if !self.hold() {
@@ -150,6 +151,10 @@ impl Session {
             event: Arc::clone(event),
         };
         registry.events.tell(home.scope, &notice, crate::sessions::warn);
+        if is_wanted {
+            let observers = registry.interest.observers();
+            observers.tell(home.scope, &notice, crate::sessions::warn);
+        }
         *gate.borrow_mut() = None;
         registry.release(self);
     }

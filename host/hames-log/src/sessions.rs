@@ -23,6 +23,7 @@ use smol_str::SmolStr;
 
 use crate::draft::Draft;
 use crate::error::{CreateError, FlushError, ForkError, OutOfBandError};
+use crate::interest::Interest;
 use crate::log::Log;
 use crate::session::{Detach, Home, Session};
 use crate::slot::Slot;
@@ -51,6 +52,7 @@ pub(crate) struct Registry {
     clock: Arc<dyn Clock>,
     pub(crate) created: Slot<dyn Observe<SessionCreated>>,
     pub(crate) events: Slot<dyn Observe<SessionEvent>>,
+    pub(crate) interest: Interest,
     pub(crate) disposed: Slot<dyn Observe<SessionDisposed>>,
     flush: Slot<dyn Flush>,
 }
@@ -84,6 +86,7 @@ impl Sessions {
                 clock,
                 created: Slot::new(),
                 events: Slot::new(),
+                interest: Interest::default(),
                 disposed: Slot::new(),
                 flush: Slot::new(),
             }),
@@ -100,6 +103,12 @@ impl Sessions {
     #[must_use]
     pub fn on_event(&self) -> &Slot<dyn Observe<SessionEvent>> {
         &self.registry.events
+    }
+
+    /// Who is told of committed events of some kinds.
+    #[must_use]
+    pub fn on_kinds(&self) -> &Interest {
+        &self.registry.interest
     }
 
     /// Who is told that a session is no longer live.

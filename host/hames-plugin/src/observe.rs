@@ -11,6 +11,7 @@ use hames_types::id::SessionId;
 use hames_types::port::listener::{Notice, Observe};
 use hames_types::signal::Signal;
 use parking_lot::Mutex;
+use smol_str::SmolStr;
 use wasmtime::Store;
 use wasmtime::component::Instance;
 
@@ -42,6 +43,12 @@ pub(crate) trait Tells: Notice {
 
     /// The interface, if the component exports it.
     fn indices(exports: &Exports) -> Option<&Arc<Self::Indices>>;
+
+    /// The kinds of what it is told, if it names any.
+    fn kinds(loaded: &Loaded) -> Option<Vec<SmolStr>> {
+        let _ = loaded;
+        None
+    }
 
     /// Whose agent it is about.
     fn agent(&self) -> Option<&SessionId>;
@@ -84,6 +91,10 @@ impl<N: Tells> ComponentObserver<N> {
 }
 
 impl<N: Tells> Observe<N> for ComponentObserver<N> {
+    fn kinds(&self) -> Option<Vec<SmolStr>> {
+        self.plugin.look(|loaded| N::kinds(loaded))
+    }
+
     fn observe(&self, notice: &N) -> Result<(), Fault> {
         let told = self
             .plugin

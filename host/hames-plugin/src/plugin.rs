@@ -129,6 +129,8 @@ impl Plugin {
             Some("kinds")
         } else if old.exports.points() != new.exports.points() {
             Some("listeners")
+        } else if old.manifest.events != new.manifest.events {
+            Some("observed events")
         } else if old.offers != new.offers {
             Some("sections, variables or commands")
         } else {

@@ -257,7 +257,19 @@ macro_rules! event_body {
             const KINDS: &'static [&'static str] = &[$($kind),*];
         }
 
+        /// The arms of [`EventBody`], for their order.
+        enum Ordinal { $( $arm, )* Other }
+
         impl EventBody {
+            /// Its place among the core's kinds, in the order of [`OpenSum::KINDS`]; all others have the one behind them.
+            #[must_use]
+            pub const fn ordinal(&self) -> usize {
+                match self {
+                    $( Self::$arm(_) => Ordinal::$arm as usize, )*
+                    Self::Other(_) => Ordinal::Other as usize,
+                }
+            }
+
             /// The event's `type`.
             #[must_use]
             pub fn kind(&self) -> &str {

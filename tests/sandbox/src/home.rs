@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use hames_plugin::{
-    Cache, Diary, Level, MemoryStore, Network, Plugin, PluginSpec, Resolve, Sandbox, Services,
+    Cache, Capacity, Diary, Level, MemoryStore, Network, Plugin, PluginSpec, Resolve, Sandbox, Services,
 };
 use hames_types::id::{CallId, PluginId, SessionId};
 use hames_types::json::Json;
@@ -100,6 +100,22 @@ impl Home {
     /// # Errors
     /// If the pool can't be had.
     pub fn with(cache: Option<Cache>, callers: Option<Arc<dyn Callers>>) -> anyhow::Result<Self> {
+        Self::build(cache, callers, Capacity::default())
+    }
+
+    /// With room for so many calls.
+    ///
+    /// # Errors
+    /// If the pool can't be had.
+    pub fn with_capacity(capacity: Capacity) -> anyhow::Result<Self> {
+        Self::build(None, None, capacity)
+    }
+
+    fn build(
+        cache: Option<Cache>,
+        callers: Option<Arc<dyn Callers>>,
+        capacity: Capacity,
+    ) -> anyhow::Result<Self> {
         let (diary, names) = (Arc::<Kept>::default(), Arc::<Names>::default());
         let (kinds, store) = (
             Arc::<RwLock<KindRegistry>>::default(),
@@ -115,7 +131,7 @@ impl Home {
             network: Network::with_resolver(resolver)?,
         };
         Ok(Self {
-            sandbox: Sandbox::new(services.clone(), cache)?,
+            sandbox: Sandbox::with_capacity(services.clone(), cache, capacity)?,
             services,
             diary,
             names,

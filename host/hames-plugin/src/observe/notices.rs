@@ -8,6 +8,7 @@ use hames_types::port::notice::{
     StatusChanged, ToolResultReady,
 };
 use hames_types::turn::{AgentStatus, CancelCause, SessionStartSource};
+use smol_str::SmolStr;
 use wasmtime::Store;
 use wasmtime::component::Instance;
 
@@ -53,6 +54,12 @@ impl Tells for SessionEvent {
 
     fn agent(&self) -> Option<&SessionId> {
         Some(&self.session)
+    }
+
+    fn kinds(loaded: &Loaded) -> Option<Vec<SmolStr>> {
+        let mut kinds: Vec<SmolStr> = loaded.manifest.events.iter().cloned().collect();
+        kinds.sort();
+        Some(kinds)
     }
 
     fn concerns(&self, loaded: &Loaded) -> bool {

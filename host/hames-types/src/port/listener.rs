@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use smol_str::SmolStr;
 
 use crate::fault::Fault;
 
@@ -87,6 +88,12 @@ pub trait Notice: Send + Sync + 'static {
 
 /// Is told and can't answer.
 pub trait Observe<N: Notice>: Send + Sync {
+    /// Of session events: the kinds it wants to be told of; `None` is all of them. The same for as long as it is
+    /// registered.
+    fn kinds(&self) -> Option<Vec<SmolStr>> {
+        None
+    }
+
     /// Told once, on the thread on which it happened; returns soon.
     ///
     /// # Errors
@@ -96,6 +103,10 @@ pub trait Observe<N: Notice>: Send + Sync {
 }
 
 impl<N: Notice, T: Observe<N> + ?Sized> Observe<N> for Arc<T> {
+    fn kinds(&self) -> Option<Vec<SmolStr>> {
+        (**self).kinds()
+    }
+
     fn observe(&self, notice: &N) -> Result<(), Fault> {
         (**self).observe(notice)
     }
