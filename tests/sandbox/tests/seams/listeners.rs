@@ -13,9 +13,9 @@ use hames_types::fault::Fault;
 use hames_types::id::{CallId, PluginId};
 use hames_types::port::listener::{Decide, Next, Rest};
 use hames_types::port::registration::Registration;
-use hames_types::port::seam::{PreExecute, PreExecuteAsk};
-use hames_types::signal::Signal;
-use hames_types::tool::ToolCall;
+use hames_types::port::seam::{Execute, ExecuteAsk, PreExecute, PreExecuteAsk};
+use hames_types::signal::{Signal, SignalReason};
+use hames_types::tool::{ToolCall, ToolOutcome};
 use serde_json::json;
 
 async fn load(sandbox: &Sandbox, id: &str, made: &Listening, full: &[Point]) -> Result<Plugin, LoadError> {
@@ -218,4 +218,69 @@ async fn chains_longer_than_there_are_places_finish() {
         assert_eq!(session.await.unwrap().unwrap(), PreToolDecision::ALLOW);
     }
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+/// `next` is lent for one call: neither kept, nor made up.
+#[tokio::test]
+async fn a_handle_that_is_kept_or_made_up_costs_the_call() {
+    let home = Home::new().unwrap();
+    for body in [
+        "(memory.fill (i32.const 4096) (i32.const 0) (i32.const 64)) (i32.const 4096)",
+        "(call $run-pre-execute (i32.const 77) (i32.const 4096)) (call $drop-pre-execute (local.get $next)) (i32.const 4096)",
+        "(call $drop-pre-execute (local.get $next)) (call $run-pre-execute (local.get $next) (i32.const 4096)) (i32.const 4096)",
+    ] {
+        let made = Listening::at("on-pre-execute", Does::Body(body.to_owned()));
+        let plugin = load(&home.sandbox, "made", &made, &[Point::PreExecute])
+            .await
+            .unwrap();
+        let fault = ask_around(&[pre_execute(&plugin)], Ok(PreToolDecision::ALLOW))
+            .await
+            .unwrap_err();
+        let code = fault.trusted_code().unwrap();
+        assert!(
+            ["PLUGIN_BROKEN", "PLUGIN_TRAP"].contains(&code),
+            "{}",
+            fault.chain()
+        );
+    }
+}
+
+/// An innermost body that ends when it is told to.
+struct Obedient;
+
+#[async_trait]
+impl Rest<Execute> for Obedient {
+    async fn run(self: Box<Self>, pass: Option<Signal>) -> Result<ToolOutcome, Fault> {
+        let signal = pass.unwrap_or_else(Signal::never);
+        signal.raised().await;
+        assert_eq!(signal.reason(), Some(SignalReason::Deadline));
+        Ok(ToolOutcome::error("told to end", None))
+    }
+}
+
+#[tokio::test]
+async fn a_listener_gives_everyone_inside_a_deadline() {
+    let home = Home::new().unwrap();
+    let body = "(call $run-with (local.get $next) (i64.const 200) (i32.const 4096))
+        (call $drop-execute (local.get $next)) (i32.const 4096)";
+    let made = Listening {
+        imports: r#"(import "hames:plugin/next@0.1.0" "[method]next-execute.run-with" (func $run-with (param i32 i64 i32)))"#.to_owned(),
+        ..Listening::at("on-execute", Does::Body(body.to_owned()))
+    };
+    let plugin = load(&home.sandbox, "made", &made, &[Point::Execute])
+        .await
+        .unwrap();
+    let listener = plugin.listeners().into_iter().find_map(|it| match it {
+        Registration::Execute(listener) => Some(listener),
+        _ => None,
+    });
+    let ask = ExecuteAsk {
+        call: asked().call,
+        timeout_ms: None,
+        signal: Signal::never(),
+    };
+    let begun = Instant::now();
+    let outcome = listener.unwrap().decide(&ask, Next::new(Obedient)).await.unwrap();
+    assert_eq!(outcome.content.joined_text(), "Error: told to end");
+    assert!(begun.elapsed() >= Duration::from_millis(200));
 }

@@ -3,11 +3,13 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use hames_agent::SendOptions;
 use hames_plugin::{Point, PointKind};
 use hames_sandbox_tests::listening::{Does, Listening};
-use hames_types::turn::TurnEndReason;
+use hames_types::content::Content;
+use hames_types::turn::{CancelCause, TurnEndReason};
 
-use crate::stage::{Stage, spec};
+use crate::stage::{Run, Stage, spec};
 
 /// Every turn must be over within this, on a machine that does other things as well.
 const BOUND: Duration = Duration::from_secs(20);
@@ -87,6 +89,39 @@ async fn a_turn_takes_no_notice_of_what_an_observer_does() {
     {
         for (does, code) in misdeeds() {
             misbehave(*point, does, code).await;
+        }
+    }
+}
+
+/// A listener that waits is asked to stop, and dropped when it doesn't; the turn ends as a cancelled one does.
+#[tokio::test]
+async fn a_cancelled_turn_doesnt_wait_for_a_listener() {
+    for interface in [
+        "on-prompt-submit",
+        "on-pre-step",
+        "on-pre-execute",
+        "on-turn-stop",
+    ] {
+        for does in [Does::Wait, Does::Loop] {
+            let stage = Stage::new();
+            let mut spec = spec("made", &Listening::at(interface, does));
+            spec.limits.decide = Duration::from_secs(60);
+            stage.add(spec).await.unwrap();
+            let agent = stage.start().await;
+            agent.send(Content::text("go"), SendOptions::default()).unwrap();
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let begun = Instant::now();
+            agent.cancel(CancelCause::User);
+            agent.when_idle().await;
+            assert!(begun.elapsed() < Duration::from_secs(10), "{interface}");
+            let run = Run(agent.session().all_events());
+            assert!(
+                matches!(run.end(), TurnEndReason::Aborted(_)),
+                "{interface}: {:?}",
+                run.end()
+            );
+            assert!(run.is_balanced());
+            stage.close().await;
         }
     }
 }
