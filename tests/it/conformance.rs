@@ -22,3 +22,14 @@ fn no_recorded_case_fails_with_its_tools_in_the_sandbox() {
     assert_eq!(report.failed(), [], "{report}");
     assert!(report.passed() > 200);
 }
+
+/// Every scripted listener is a component in the sandbox; what deviates does so by a rule.
+#[test]
+fn no_recorded_case_fails_with_its_listeners_in_the_sandbox() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance/cases");
+    let report = conformance::run(&folder, Mode::Listeners, "").unwrap();
+    println!("{report}");
+    assert_eq!(report.failed(), [], "{report}");
+    assert!(report.waiting().is_empty(), "{report}");
+    assert!(report.passed() > 200);
+}

@@ -32,6 +32,7 @@ pub fn arguments(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// * `#[plugin]` — the id is the crate's name, the version the crate's, nothing is wanted.
 /// * `#[plugin(manifest = "manifest.json")]` — the manifest is that file beside the source.
+/// * `#[plugin(manifest = none)]` — there is none yet: it is added when the component is packed.
 /// * `#[plugin(tools(A, B))]` — with these tools as well.
 #[proc_macro_attribute]
 pub fn plugin(options: TokenStream, item: TokenStream) -> TokenStream {

@@ -68,6 +68,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStr
         tokens.extend(invoke(marked("@tools", tools)?)?);
     }
     tokens.extend(match options.manifest {
+        Some(TokenTree::Ident(none)) if none.to_string() == "none" => TokenStream::new(),
         Some(path) => invoke(marked("@file", path.into())?)?,
         None => invoke(marked("@id", TokenStream::new())?)?,
     });

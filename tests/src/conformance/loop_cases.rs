@@ -39,13 +39,12 @@ use super::rules;
 /// # Errors
 /// If the scenario can't be run at all.
 pub fn run(case: &Case<'_>) -> anyhow::Result<Outcome> {
-    if case.mode == Mode::Listeners {
-        return Ok(Outcome::Waiting("listeners in the sandbox"));
-    }
     let script = case.field("script");
-    let in_sandbox = case.mode == Mode::Tools;
-    if in_sandbox && !sandbox::can_load(script) {
+    if case.mode == Mode::Tools && !sandbox::can_load(script) {
         return Ok(Outcome::Deviating(&rules::OUTSIDE_CONTRACT));
+    }
+    if case.mode == Mode::Listeners && !sandbox::listeners::can_load(script) {
+        return Ok(Outcome::Deviating(&rules::LISTENER_NUMBERS));
     }
     let persistence = script.get("persistence").filter(|store| !store.is_null());
     // A scenario without a store runs once, one with a store on every kind of store it applies to.
@@ -55,8 +54,17 @@ pub fn run(case: &Case<'_>) -> anyhow::Result<Outcome> {
     };
     let mut outcomes = Vec::new();
     for kind in kinds {
-        let guests = in_sandbox.then(|| sandbox::Tools::load(script)).transpose()?;
-        let shown = play_on(script, kind, guests)?;
+        let extras = Extras {
+            kind,
+            guests: (case.mode == Mode::Tools)
+                .then(|| sandbox::Tools::load(script))
+                .transpose()?,
+            listeners: (case.mode == Mode::Listeners)
+                .then(|| sandbox::listeners::Guests::load(script))
+                .transpose()?,
+            ..Extras::default()
+        };
+        let shown = play_on(script, extras)?;
         let place = kind.map_or_else(String::new, |kind| format!("({kind:?})"));
         outcomes.push(judged(case, &shown).within(&place));
     }
@@ -68,17 +76,17 @@ pub fn run(case: &Case<'_>) -> anyhow::Result<Outcome> {
 /// # Errors
 /// If the script can't be played at all.
 pub fn play_out(script: &Json) -> anyhow::Result<Json> {
-    play_on(script, None, None)
+    play_on(script, Extras::default())
 }
 
-fn play_on(script: &Json, kind: Option<Kind>, guests: Option<sandbox::Tools>) -> anyhow::Result<Json> {
+fn play_on(script: &Json, extras: Extras) -> anyhow::Result<Json> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .context("building the runtime")?;
     runtime.block_on(async {
-        tokio::time::timeout(PATIENCE, play(script, kind, guests))
+        tokio::time::timeout(PATIENCE, play(script, extras))
             .await
             .context("something waits for what never comes")?
     })
@@ -94,6 +102,10 @@ fn judged(case: &Case<'_>, shown: &Json) -> Outcome {
             None if case.mode == Mode::Tools && sandbox::exceeds_contract(case.field("script")) => {
                 Outcome::Deviating(&rules::OUTSIDE_CONTRACT)
             }
+            None if case.mode == Mode::Listeners => match sandbox::listeners::foreign(case.field("script")) {
+                Some(rule) => Outcome::Deviating(rule),
+                None => Outcome::Failed(difference),
+            },
             None => Outcome::Failed(difference),
         },
         Outcome::Passed => Outcome::Passed,
@@ -102,15 +114,8 @@ fn judged(case: &Case<'_>, shown: &Json) -> Outcome {
     }
 }
 
-async fn play(script: &Json, kind: Option<Kind>, guests: Option<sandbox::Tools>) -> anyhow::Result<Json> {
-    let world = World::new(
-        script,
-        Extras {
-            kind,
-            guests,
-            ..Extras::default()
-        },
-    )?;
+async fn play(script: &Json, extras: Extras) -> anyhow::Result<Json> {
+    let world = World::new(script, extras)?;
     world.open().await;
     let actions = script
         .get("actions")

@@ -25,6 +25,36 @@ pub static OUTSIDE_CONTRACT: Rule = Rule {
            agent's own at set-up, write to the log what isn't its own, or say numbers outside JSON",
 };
 
+/// What JSON can't say can't be configured.
+pub static LISTENER_NUMBERS: Rule = Rule {
+    id: "listeners: numbers",
+    what: "a listener in the sandbox can't say numbers outside JSON",
+};
+
+/// Plugins listen at the points that have an interface.
+pub static LISTENER_POINTS: Rule = Rule {
+    id: "listeners: points",
+    what: "a component doesn't listen to flushes and streams, and can't keep a session or an agent from being created",
+};
+
+/// A plugin writes to the log what it has a verb for.
+pub static LISTENER_APPENDS: Rule = Rule {
+    id: "listeners: appends",
+    what: "a component can't append a core kind for which it was granted no verb",
+};
+
+/// Plugins don't decide over the life of agents.
+pub static LISTENER_LIVES: Rule = Rule {
+    id: "listeners: lives",
+    what: "a component can't create agents or dispose of them",
+};
+
+/// What others open is no business of a component's.
+pub static LISTENER_GATES: Rule = Rule {
+    id: "listeners: gates",
+    what: "a component can't wait for a gate that is opened from outside",
+};
+
 /// Live sessions know who answered.
 pub static LIVE_ROUTE: Rule = Rule {
     id: "A-5",

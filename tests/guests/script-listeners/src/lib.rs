@@ -1,7 +1,8 @@
 //! An interpreter of scripted listeners: one listener of a recorded case, given as configuration, as one plugin.
 //!
 //! Every step that can be said through the contract is; any other fails with the code `NOT_IN_CONTRACT`. The component
-//! listens to everything; which question reaches it is its host's to say.
+//! listens to everything; which question reaches it is its host's to say, and its manifest is added when it is loaded:
+//! a script says under which name it speaks.
 
 mod answers;
 mod behaviour;
@@ -15,7 +16,7 @@ use self::facts::{of_agent, of_call, of_event, of_step, of_turn, with};
 
 struct Script;
 
-#[plugin(manifest = "../manifest.json")]
+#[plugin(manifest = none)]
 impl Plugin for Script {
     fn on_prompt_submit(ask: PromptAsk, next: Next<'_, PromptSubmit>) -> Decision<PromptSubmit> {
         around(ask, next)

@@ -7,10 +7,13 @@ use wit_component::DecodedWasm;
 
 /// Names of what a component imports and exports.
 fn sides(component: &[u8]) -> (Vec<String>, Vec<String>) {
-    let DecodedWasm::Component(resolve, world) = wit_component::decode(component).unwrap() else {
-        panic!("no component");
+    let decoded = wit_component::decode(component).unwrap();
+    let world = match &decoded {
+        DecodedWasm::Component(_, world) => Some(*world),
+        DecodedWasm::WitPackage(..) => None,
     };
-    let world = &resolve.worlds[world];
+    let resolve = decoded.resolve();
+    let world = resolve.worlds.get(world.unwrap()).unwrap();
     let imports = world
         .imports
         .keys()

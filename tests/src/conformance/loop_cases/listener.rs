@@ -347,13 +347,18 @@ pub(super) fn register(
     services: &Services,
     scope: Option<ScopeKey>,
 ) -> anyhow::Result<()> {
-    for script in list(&world.script, "listeners") {
+    for (number, script) in list(&world.script, "listeners").iter().enumerate() {
         let scoped = script.get("scope").and_then(Json::as_str) == Some("agent");
         if scoped == scope.is_some() {
             let place = match script.get("prepend").and_then(Json::as_bool) {
                 Some(true) => Place::First,
                 _ => Place::Last,
             };
+            if let Some(guests) = world.guest_listeners() {
+                let to = (&*services.listeners, &services.sessions);
+                guests.register(number, script, to, (scope, place));
+                continue;
+            }
             let listener = Scripted {
                 world: Arc::clone(world),
                 script: script.clone(),

@@ -1,5 +1,7 @@
 //! Scripted tools as guests: one plugin per tool, the same interpreter with another configuration.
 
+pub(super) mod listeners;
+
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -45,6 +47,7 @@ struct Shared {
     runtime: Runtime,
     home: Home,
     component: Arc<[u8]>,
+    listeners: Arc<[u8]>,
     _cache: TempDir,
 }
 
@@ -66,6 +69,7 @@ fn build() -> anyhow::Result<Shared> {
             .build()?,
         home: Home::with(Some(Cache::open(folder.path().join("compiled"))?), None)?,
         component: guests::plain(ID)?,
+        listeners: guests::plain("script-listeners")?,
         _cache: folder,
     })
 }
@@ -88,7 +92,7 @@ impl Tools {
         let sandbox = shared.home.sandbox.lending(services);
         let mut built = HashMap::new();
         for tool in all(script) {
-            declare(&mut kinds.write(), tool);
+            declare(&mut kinds.write(), &PluginId::new(ID), tool);
             let loaded = shared.runtime.block_on(load(&sandbox, &shared.component, tool))?;
             built.insert(tool.to_string(), loaded);
         }
@@ -119,21 +123,31 @@ async fn load(sandbox: &Sandbox, component: &Arc<[u8]>, tool: &Json) -> anyhow::
     spec.limits.stretch = Duration::from_secs(1_000_000);
     spec.grant = Grant {
         kv: true,
-        agent: AgentGrant {
-            send: true,
-            steer: true,
-            inject: true,
-            cancel: true,
-        },
-        speak: Speak {
-            as_user: true,
-            as_any_plugin: true,
-            ..Speak::default()
-        },
+        agent: verbs(),
+        speak: speaking(),
         ..Grant::default()
     };
     let plugin = sandbox.load(spec).await?;
     hames_sandbox_tests::home::first_tool(&plugin)
+}
+
+/// All verbs.
+const fn verbs() -> AgentGrant {
+    AgentGrant {
+        send: true,
+        steer: true,
+        inject: true,
+        cancel: true,
+    }
+}
+
+/// Under any name.
+fn speaking() -> Speak {
+    Speak {
+        as_user: true,
+        as_any_plugin: true,
+        ..Speak::default()
+    }
 }
 
 /// Every tool of a script: those it begins with and those its ops register.
@@ -158,9 +172,8 @@ fn registered<'a>(value: &'a Json, found: &mut Vec<&'a Json>) {
     }
 }
 
-/// Declares the kinds of blocks and sources that a tool's script produces.
-fn declare(registry: &mut KindRegistry, value: &Json) {
-    let owner = PluginId::new(ID);
+/// Declares the kinds of blocks and sources that a script produces.
+fn declare(registry: &mut KindRegistry, owner: &PluginId, value: &Json) {
     let mut one = |sum: Sum, core: &[&str], tag: Option<&Json>| {
         if let Some(tag) = tag.and_then(Json::as_str).filter(|tag| !core.contains(tag)) {
             let kind = KindDeclaration {
@@ -170,7 +183,7 @@ fn declare(registry: &mut KindRegistry, value: &Json) {
                 out_of_band: false,
             };
             // Declared already, or no tag at all: then the case tells.
-            drop(registry.declare_shipped(&owner, kind));
+            drop(registry.declare_shipped(owner, kind));
         }
     };
     match value {
@@ -184,8 +197,8 @@ fn declare(registry: &mut KindRegistry, value: &Json) {
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
     }
     match value {
-        Json::Array(items) => items.iter().for_each(|item| declare(registry, item)),
-        Json::Object(fields) => fields.values().for_each(|item| declare(registry, item)),
+        Json::Array(items) => items.iter().for_each(|item| declare(registry, owner, item)),
+        Json::Object(fields) => fields.values().for_each(|item| declare(registry, owner, item)),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
     }
 }

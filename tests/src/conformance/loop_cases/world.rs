@@ -59,6 +59,8 @@ pub(super) struct Extras {
     pub(super) kind: Option<Kind>,
     /// Its tools, if they are guests.
     pub(super) guests: Option<sandbox::Tools>,
+    /// Its listeners, if they are.
+    pub(super) listeners: Option<sandbox::listeners::Guests>,
 }
 
 /// What is recorded, and what goes on over a restart.
@@ -116,6 +118,9 @@ impl World {
         if let Some(guests) = &world.extras.guests {
             guests.serve(&world);
         }
+        if let Some(listeners) = &world.extras.listeners {
+            listeners.serve(&world);
+        }
         world.compose()?;
         Ok(world)
     }
@@ -123,6 +128,11 @@ impl World {
     /// The tools, if they are guests.
     pub(super) fn guests(&self) -> Option<&sandbox::Tools> {
         self.extras.guests.as_ref()
+    }
+
+    /// The listeners, if they are guests.
+    pub(super) fn guest_listeners(&self) -> Option<&sandbox::listeners::Guests> {
+        self.extras.listeners.as_ref()
     }
 
     /// Builds a context and registers everything global.
