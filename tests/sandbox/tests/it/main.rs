@@ -13,5 +13,6 @@ mod hostile;
 mod load;
 mod network;
 mod parity;
+mod python;
 mod sdk;
 mod session;
