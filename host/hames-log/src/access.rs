@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use hames_types::event::{Event, EventBody};
+use hames_types::event::{Event, EventBody, SurfaceOp};
 use hames_types::fault::Fault;
 use hames_types::header::SessionHeader;
 use hames_types::id::Seq;
 use hames_types::message::History;
-use hames_types::port::plugin::SessionAccess;
+use hames_types::port::plugin::{Replaced, SessionAccess};
 use hames_types::request::RequestHeader;
 use hames_types::turn::TurnTrigger;
 
@@ -67,5 +67,33 @@ impl SessionAccess for LiveAccess {
                 .map_err(|error| Fault::of("SessionError", "APPEND", &error))?,
         };
         Ok(event.seq)
+    }
+
+    async fn replace(&self, body: EventBody, replaced: Replaced) -> Result<Seq, Fault> {
+        let Replaced { first, last, sources } = replaced;
+        let appended = self.session.exclusively(|session| {
+            let mut sources = sources;
+            sources.extend(session.read(|log| between(log.surface().nodes(), first, last)));
+            sources.sort_unstable();
+            sources.dedup();
+            let op = SurfaceOp::Replace {
+                start: first,
+                end: last,
+            };
+            session.append(Draft::placed(body, op, Some(sources.into())))
+        });
+        match appended {
+            Ok(event) => Ok(event.seq),
+            Err(error) => Err(Fault::of("SessionError", "APPEND", &error)),
+        }
+    }
+}
+
+/// The nodes from one to another; none if they aren't there in this order, which the append then refuses.
+fn between(nodes: &[Seq], first: Seq, last: Seq) -> Vec<Seq> {
+    let place = |wanted: Seq| nodes.iter().position(|node| *node == wanted);
+    match (place(first), place(last)) {
+        (Some(first), Some(last)) => nodes.get(first..=last).unwrap_or_default().to_vec(),
+        (None, _) | (_, None) => Vec::new(),
     }
 }

@@ -8,7 +8,7 @@ use hames_types::fault::Fault;
 use hames_types::header::SessionHeader;
 use hames_types::id::Seq;
 use hames_types::message::History;
-use hames_types::port::plugin::{Recorded, SessionAccess};
+use hames_types::port::plugin::{Recorded, Replaced, SessionAccess};
 use hames_types::request::RequestHeader;
 use hames_types::turn::TurnTrigger;
 
@@ -96,10 +96,18 @@ impl SessionAccess for Moment {
     }
 
     async fn append(&self, body: EventBody, _out_of_band: Option<TurnTrigger>) -> Result<Seq, Fault> {
-        Err(Fault::host(
-            "SessionError",
-            "RECORDED",
-            format!("`{}` can't be appended to what is recorded", body.kind()),
-        ))
+        Err(is_recorded(&body))
     }
+
+    async fn replace(&self, body: EventBody, _replaced: Replaced) -> Result<Seq, Fault> {
+        Err(is_recorded(&body))
+    }
+}
+
+fn is_recorded(body: &EventBody) -> Fault {
+    Fault::host(
+        "SessionError",
+        "RECORDED",
+        format!("`{}` can't be appended to what is recorded", body.kind()),
+    )
 }

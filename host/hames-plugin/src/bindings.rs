@@ -19,6 +19,8 @@ wasmtime::component::bindgen!({
         "hames:plugin/next.[method]next-post-execute.run": async | trappable,
         "hames:plugin/next.[method]next-request-error.run": async | trappable,
         "hames:plugin/next.[method]next-turn-continuation.run": async | trappable,
+        "hames:plugin/session.replace": async | trappable,
+        "hames:plugin/session.replace-result": async | trappable,
         default: trappable,
     },
     exports: { default: async },

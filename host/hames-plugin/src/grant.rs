@@ -123,6 +123,7 @@ pub enum Random {
 
 /// What may be done with the calling agent's session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is granted by itself")]
 pub struct SessionGrant {
     /// Reading it.
     pub read: bool,
@@ -130,6 +131,8 @@ pub struct SessionGrant {
     pub append: bool,
     /// Writing the todo list.
     pub todos: bool,
+    /// Replacing parts of the history: what the model sees of them is the plugin's from then on.
+    pub surface: bool,
 }
 
 /// Which verbs of the calling agent may be used.
@@ -182,6 +185,8 @@ pub enum Capability {
     Session,
     /// The todo list in `hames:plugin/session`.
     Todos,
+    /// Replacing parts of the history by `hames:plugin/session`.
+    Surface,
     /// `hames:plugin/agent`
     Agent,
     /// Speaking under another name.
@@ -192,7 +197,7 @@ pub enum Capability {
 
 impl Capability {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Filesystem,
         Self::Http,
         Self::Environment,
@@ -201,6 +206,7 @@ impl Capability {
         Self::Kv,
         Self::Session,
         Self::Todos,
+        Self::Surface,
         Self::Agent,
         Self::Speak,
         Self::Authority,
@@ -218,6 +224,7 @@ impl Capability {
             Self::Kv => "kv",
             Self::Session => "session",
             Self::Todos => "todos",
+            Self::Surface => "surface",
             Self::Agent => "agent",
             Self::Speak => "speak",
             Self::Authority => "authority",
@@ -252,6 +259,7 @@ impl Grant {
             Capability::Kv => self.kv,
             Capability::Session => self.session.read || self.session.append,
             Capability::Todos => self.session.todos,
+            Capability::Surface => self.session.surface,
             Capability::Agent => self.agent.any(),
             Capability::Speak => self.speak != Speak::default(),
             Capability::Authority => !self.full.is_empty(),
@@ -285,6 +293,7 @@ impl Grant {
                 self.session.append = false;
             }
             Capability::Todos => self.session.todos = false,
+            Capability::Surface => self.session.surface = false,
             Capability::Agent => self.agent = AgentGrant::default(),
             Capability::Speak => self.speak = Speak::default(),
             Capability::Authority => self.full.clear(),

@@ -28,6 +28,9 @@ enum Need {
     Absent(&'static str),
 }
 
+/// What opens the session, each a part of it.
+const SESSION: &[Capability] = &[Capability::Session, Capability::Todos, Capability::Surface];
+
 /// An import's name without its version.
 fn stem(name: &str) -> &str {
     name.split('@').next().unwrap_or(name)
@@ -46,7 +49,7 @@ fn need(name: &str) -> Need {
         | "hames:plugin/config"
         | "hames:plugin/wait" => Need::Nothing,
         "hames:plugin/kv" => Need::AnyOf(&[Capability::Kv]),
-        "hames:plugin/session" => Need::AnyOf(&[Capability::Session, Capability::Todos]),
+        "hames:plugin/session" => Need::AnyOf(SESSION),
         "hames:plugin/agent" => Need::AnyOf(&[Capability::Agent]),
         "wasi:io/error"
         | "wasi:io/poll"
@@ -187,7 +190,7 @@ fn fill(linker: &mut Linker<State>, grant: &Grant) -> wasmtime::Result<()> {
     if grant.gives(Capability::Kv) {
         own::kv::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     }
-    if grant.gives(Capability::Session) || grant.gives(Capability::Todos) {
+    if SESSION.iter().any(|capability| grant.gives(*capability)) {
         own::session::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     }
     if grant.gives(Capability::Agent) {

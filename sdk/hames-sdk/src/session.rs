@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::bindings::imports::hames::plugin::session as host;
 use crate::error::Error;
+use crate::output::text_block;
 
 pub use crate::bindings::imports::hames::plugin::content::Message;
 pub use crate::bindings::imports::hames::plugin::events::{
@@ -67,6 +68,23 @@ pub fn append(kind: &str, data: &impl Serialize) -> Result<u64, Error> {
 /// If it isn't granted.
 pub fn write_todos(todos: &[Todo]) -> Result<u64, Error> {
     host::write_todos(todos).map_err(told)
+}
+
+/// Puts a message of this plugin into the history in place of the messages from `first` to `last`. `sources` are
+/// further events it was made from.
+///
+/// # Errors
+/// If it isn't granted, or the two aren't messages of the history in this order.
+pub fn replace(first: u64, last: u64, text: &str, sources: &[u64]) -> Result<u64, Error> {
+    host::replace(first, last, &[text_block(text)], sources).map_err(told)
+}
+
+/// Gives a tool's result in the history another text and changes nothing else of it.
+///
+/// # Errors
+/// If it isn't granted, or the event is no tool's result in the history.
+pub fn replace_result(result: u64, text: &str) -> Result<u64, Error> {
+    host::replace_result(result, &[text_block(text)]).map_err(told)
 }
 
 fn told(error: host::SessionError) -> Error {

@@ -59,6 +59,7 @@ const PLAIN: &[&str] = &[
     "no-force",
     "redact",
     "repeat-guard",
+    "scribe",
     "script-listeners",
     "script-tools",
     "todo",

@@ -9,7 +9,7 @@ use hames_types::port::tool::Tool;
 use serde_json::json;
 
 use crate::attacks::{self, Expect};
-use crate::home::{Home, call, first_tool, quiet};
+use crate::home::{Home, Kept, call, first_tool, quiet};
 use crate::trial::narrow;
 
 /// Attacks that only end with their deadline take their time and leave what the others leave.
@@ -17,6 +17,7 @@ const SLOW: &str = "PLUGIN_DEADLINE";
 
 /// The attacks, loaded.
 pub struct Rounds {
+    diary: Arc<Kept>,
     tools: Vec<(Plugin, Arc<dyn Tool>)>,
 }
 
@@ -41,7 +42,10 @@ impl Rounds {
                 tools.push((plugin, tool));
             }
         }
-        Ok(Self { tools })
+        Ok(Self {
+            diary: Arc::clone(&home.diary),
+            tools,
+        })
     }
 
     /// How many attacks one round has.
@@ -63,6 +67,9 @@ impl Rounds {
     pub async fn run(&self, rounds: usize) -> anyhow::Result<usize> {
         let arguments = json!({ "attack": "x".repeat(600) });
         for _ in 0..rounds {
+            // What attacks write is kept by the test, not by the host.
+            self.diary.lines.lock().clear();
+            self.diary.progress.lock().clear();
             for (_, tool) in &self.tools {
                 // How it ends is another test's question.
                 drop(tool.execute(&call(tool, arguments.clone()), &quiet()).await);

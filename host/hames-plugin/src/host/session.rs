@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use hames_types::event::{Event, EventBody};
+use hames_types::content::Content;
+use hames_types::event::{Event, EventBody, EventData, ToolResultEvent, UserMessage};
 use hames_types::fault::Fault;
 use hames_types::id::Seq;
+use hames_types::json::Extra;
 use hames_types::kinds::Sum;
 use hames_types::message::MessageSource;
-use hames_types::port::plugin::SessionAccess;
+use hames_types::port::plugin::{Replaced, SessionAccess};
 use hames_types::turn::TurnTrigger;
 
 use crate::bindings::hames::plugin::events as wit;
-use crate::bindings::hames::plugin::session::{Host, Info, Message, Page, SessionError, Todo};
-use crate::convert::content::message;
+use crate::bindings::hames::plugin::session::{ContentBlock, Host, Info, Message, Page, SessionError, Todo};
+use crate::convert::content::{admit_blocks, message};
 use crate::convert::events::{For, admit_todos, header};
 use crate::convert::json::{extra, parse, text};
 use crate::convert::{Admit, Refused};
@@ -130,9 +132,109 @@ impl Host for State {
             Err(refused) => Err(refused),
         })
     }
+
+    async fn replace(
+        &mut self,
+        first: u64,
+        last: u64,
+        content: Vec<ContentBlock>,
+        sources: Vec<u64>,
+    ) -> wasmtime::Result<Result<u64, SessionError>> {
+        let replaced = Replaced {
+            first: Seq::new(first),
+            last: Seq::new(last),
+            sources: sources.into_iter().map(Seq::new).collect(),
+        };
+        let begun = self.replacing_message(content);
+        Ok(match begun {
+            Ok((session, body)) => self.take_and_replace(session, body, replaced).await,
+            Err(refused) => Err(refused),
+        })
+    }
+
+    async fn replace_result(
+        &mut self,
+        result: u64,
+        content: Vec<ContentBlock>,
+    ) -> wasmtime::Result<Result<u64, SessionError>> {
+        let result = Seq::new(result);
+        let replaced = Replaced {
+            first: result,
+            last: result,
+            sources: Vec::new(),
+        };
+        let begun = self.replacing_result(result, content);
+        Ok(match begun {
+            Ok((session, body)) => self.take_and_replace(session, body, replaced).await,
+            Err(refused) => Err(refused),
+        })
+    }
 }
 
 impl State {
+    /// The session whose surface may be changed.
+    fn surface(&self) -> Result<Arc<dyn SessionAccess>, SessionError> {
+        if !self.who.grant.session.surface {
+            return Err(SessionError::Denied(
+                "replacing parts of the history is not granted".to_owned(),
+            ));
+        }
+        self.session()
+    }
+
+    fn content(&self, content: Vec<ContentBlock>) -> Result<Content, SessionError> {
+        let mut admit = Admit::new(&self.who, self.who.limits.output, Limit::Output);
+        Ok(admit_blocks(&mut admit, content).map_err(|refused| refused.inside("content"))?)
+    }
+
+    fn replacing_message(
+        &self,
+        content: Vec<ContentBlock>,
+    ) -> Result<(Arc<dyn SessionAccess>, EventBody), SessionError> {
+        let session = self.surface()?;
+        let message = UserMessage {
+            content: self.content(content)?,
+            source: MessageSource::plugin(self.who.id.as_str()),
+            envelope: None,
+            extra: Extra::NONE,
+        };
+        Ok((session, EventBody::UserMessage(message)))
+    }
+
+    fn replacing_result(
+        &self,
+        result: Seq,
+        content: Vec<ContentBlock>,
+    ) -> Result<(Arc<dyn SessionAccess>, EventBody), SessionError> {
+        let session = self.surface()?;
+        let found = session.events(result, 1);
+        let Some(EventData::Typed(EventBody::ToolResult(old))) = found.first().map(|event| &event.data)
+        else {
+            let problem = format!("event {} is no tool's result", result.get());
+            return Err(SessionError::Refused(problem));
+        };
+        let new = ToolResultEvent {
+            content: self.content(content)?,
+            ..(**old).clone()
+        };
+        Ok((session, EventBody::ToolResult(Box::new(new))))
+    }
+
+    async fn take_and_replace(
+        &mut self,
+        session: Arc<dyn SessionAccess>,
+        body: EventBody,
+        replaced: Replaced,
+    ) -> Result<u64, SessionError> {
+        if !self.meter.appended.take(1) {
+            return Err(SessionError::Limit("events appended by one call".to_owned()));
+        }
+        match session.replace(body, replaced).await {
+            Ok(seq) => Ok(seq.get()),
+            Err(fault) => Err(refuse(&fault)),
+        }
+    }
+
     fn session(&self) -> Result<Arc<dyn SessionAccess>, SessionError> {
         self.call.session.clone().ok_or(SessionError::NoSession)
     }

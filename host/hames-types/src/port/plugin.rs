@@ -23,6 +23,17 @@ pub trait Callers: Send + Sync {
     fn agent(&self, id: &SessionId) -> Option<Arc<dyn AgentVerbs>>;
 }
 
+/// What an event takes the place of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// The first node of the history, by position.
+    pub first: Seq,
+    /// The last one.
+    pub last: Seq,
+    /// Further events the new one was made from. Those replaced are always among its sources.
+    pub sources: Vec<Seq>,
+}
+
 /// A live session as a plugin reaches it. What a plugin may do with it is checked before it is asked.
 #[async_trait]
 pub trait SessionAccess: Send + Sync {
@@ -50,6 +61,12 @@ pub trait SessionAccess: Send + Sync {
     /// # Errors
     /// Whatever keeps the log from taking it; nothing was appended then.
     async fn append(&self, body: EventBody, out_of_band: Option<TurnTrigger>) -> Result<Seq, Fault>;
+
+    /// Puts an event into the history in place of the nodes from `first` to `last`, with these among its sources.
+    ///
+    /// # Errors
+    /// As [`SessionAccess::append`], and if the two aren't nodes of the history in this order.
+    async fn replace(&self, body: EventBody, replaced: Replaced) -> Result<Seq, Fault>;
 }
 
 /// A session that is over, to be looked at as it was at any moment.

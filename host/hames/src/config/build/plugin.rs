@@ -172,6 +172,7 @@ impl Reader<'_> {
                 read: may(&session, "read"),
                 append: may(&session, "append"),
                 todos: may(&session, "todos"),
+                surface: may(&session, "surface"),
             },
             agent: AgentGrant {
                 send: may(&agent, "send"),

@@ -185,7 +185,7 @@ pub(super) const PLUGIN: &[Key] = &[
     )),
     guarded(key(
         "plugin.*.grant.session",
-        Kind::Words(&["read", "append", "todos"]),
+        Kind::Words(&["read", "append", "todos", "surface"]),
         "[]",
         "What it may do with the session that calls it.",
     )),
