@@ -69,8 +69,8 @@ impl Engine {
         let permit = Arc::clone(&self.0.places).acquire_owned().await.ok()?;
         Some(Place {
             engine: self.clone(),
-            _ticking: self.ticking(),
-            _permit: permit,
+            ticking: Some(self.ticking()),
+            permit,
         })
     }
 
@@ -79,8 +79,8 @@ impl Engine {
         let permit = Arc::clone(&self.0.places).try_acquire_owned().ok()?;
         Some(Place {
             engine: self.clone(),
-            _ticking: self.ticking(),
-            _permit: permit,
+            ticking: Some(self.ticking()),
+            permit,
         })
     }
 
@@ -96,38 +96,29 @@ impl Engine {
 /// A place in the pool, for as long as a call is in flight.
 pub(crate) struct Place {
     engine: Engine,
-    _ticking: Ticking,
-    _permit: OwnedSemaphorePermit,
-}
-
-/// A room in the pool: its call waits for others and computes nothing.
-pub(crate) struct Room {
-    engine: Engine,
     permit: OwnedSemaphorePermit,
+    /// While the call computes.
+    ticking: Option<Ticking>,
 }
 
 impl Place {
-    /// Gives the place up for a room; waits while all are taken.
+    /// Makes it a room, for a call that waits for others and computes nothing; waits while all rooms are taken. Says
+    /// whether there was one.
     ///
     /// A call that has a room never waits for a place again: so places come free in bounded time whoever waits in
     /// the rooms, and those they wait for get one.
-    pub(crate) async fn step_aside(self) -> Option<Room> {
-        let permit = Arc::clone(&self.engine.0.rooms).acquire_owned().await.ok()?;
-        Some(Room {
-            engine: self.engine,
-            permit,
-        })
+    pub(crate) async fn step_aside(&mut self) -> bool {
+        let Ok(room) = Arc::clone(&self.engine.0.rooms).acquire_owned().await else {
+            return false;
+        };
+        self.permit = room;
+        self.ticking = None;
+        true
     }
-}
 
-impl Room {
     /// Goes on computing, in the room.
-    pub(crate) fn go_on(self) -> Place {
-        Place {
-            _ticking: self.engine.ticking(),
-            engine: self.engine,
-            _permit: self.permit,
-        }
+    pub(crate) fn go_on(&mut self) {
+        self.ticking = Some(self.engine.ticking());
     }
 }
 

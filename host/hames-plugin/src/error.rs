@@ -373,7 +373,17 @@ impl CallError {
             | Self::Broken(_)
             | Self::Answer { .. } => {
                 let message = format!("the plugin `{plugin}` failed: {self}");
-                Fault::host("PluginError", self.code(), message)
+                let fault = Fault::host("PluginError", self.code(), message);
+                match self {
+                    Self::Broken(source) => fault.with_cause(Fault::foreign(source.to_string())),
+                    Self::Trap { .. }
+                    | Self::Limit(_)
+                    | Self::Deadline { .. }
+                    | Self::Dropped { .. }
+                    | Self::Exit(_)
+                    | Self::Busy
+                    | Self::Answer { .. } => fault,
+                }
             }
         }
     }

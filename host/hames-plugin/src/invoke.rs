@@ -89,7 +89,8 @@ impl Site {
         let grace = self.who.limits.grace;
         let mut ends = Instant::now() + limit;
         let place = within(ends, self.engine.place()).await.flatten();
-        let place = place.ok_or(CallError::Busy)?;
+        // Declared before the call, so that the pool has its slot back before another call gets the place.
+        let mut place = place.ok_or(CallError::Busy)?;
         let call = self.enter(begin(ends), work);
         let mut call = pin!(call);
         let stopped = |stop: Stop| match stop {
@@ -101,12 +102,13 @@ impl Site {
             Either::Done(done) => return done.map_err(|error| error.named(limit)),
             Either::Asked(question) => question,
         };
-        let room = within(ends, place.step_aside()).await.flatten();
-        let room = room.ok_or(CallError::Busy)?;
+        if within(ends, place.step_aside()).await != Some(true) {
+            return Err(CallError::Busy);
+        }
         let begun = Instant::now();
         (aside.serve)(question).await;
         ends += begun.elapsed();
-        let _place = room.go_on();
+        place.go_on();
         match watch(call, signal, grace, ends, None::<oneshot::Receiver<Q>>)
             .await
             .map_err(stopped)?

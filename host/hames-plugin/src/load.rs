@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use hames_types::id::PluginId;
 use hames_types::json::Json;
-use hames_types::kinds::KindRegistry;
+use hames_types::kinds::{DeclareError, KindRegistry, Sum};
 use hames_types::signal::Signal;
 use sha2::{Digest, Sha256};
 use wasmtime::component::Component;
@@ -20,7 +20,7 @@ use crate::exports::Exports;
 use crate::grant::{Capability, Grant};
 use crate::inspect::{guarded, inspect};
 use crate::invoke::Site;
-use crate::ledger::Ledger;
+use crate::ledger::{DECISION_KIND, Ledger};
 use crate::limits::{Capacity, Limits, MAX_MEMORY, MAX_TOOLS};
 use crate::link;
 use crate::listeners::check as check_listeners;
@@ -525,6 +525,14 @@ fn declare(
         .iter()
         .any(|kind| registry.owner(kind.sum, &kind.tag) == Some(id));
     let declared = kinds.into_iter().try_for_each(|kind| {
+        if kind.sum == Sum::SessionEvent && kind.tag == DECISION_KIND {
+            // The host's own: what a plugin decided nobody writes but the host.
+            return Err(DeclareError::Core {
+                owner: id.clone(),
+                sum: kind.sum,
+                tag: kind.tag,
+            });
+        }
         if is_shipped {
             registry.declare_shipped(id, kind)
         } else {

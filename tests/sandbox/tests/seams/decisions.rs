@@ -209,3 +209,20 @@ async fn a_backtest_asks_prompts_guards_and_results_as_well() {
     );
     stage.close().await;
 }
+
+#[tokio::test]
+async fn nobody_but_the_host_writes_decisions() {
+    let stage = Stage::new();
+    let made = Listening {
+        manifest: r#"{"id":"{}","version":"1.0.0","kinds":[{"sum":"session event","tag":"plugin/decision","schema":{}}]}"#
+            .to_owned(),
+        ..Listening::at("guard", Does::Answer(Vec::new()))
+    };
+    for is_shipped in [false, true] {
+        let mut spec = spec("made", &made);
+        spec.is_shipped = is_shipped;
+        let refused = stage.sandbox.load(spec).await.unwrap_err();
+        assert_eq!(refused.problem.code(), "PLUGIN_KIND");
+    }
+    stage.close().await;
+}
