@@ -224,7 +224,7 @@ pub fn announce(output: &Output, host: &Host, setup: &Setup, agent: &Agent, resu
     Ok(())
 }
 
-/// Tells how a turn ended, and where its session is.
+/// Tells how a turn ended, and where its session is: in a store, in none, or (without any) not saved to its end.
 ///
 /// # Errors
 /// If nobody reads.
@@ -232,7 +232,7 @@ pub fn conclude(
     output: &Output,
     outcome: &Outcome,
     session: &SessionId,
-    store: Option<&std::path::Path>,
+    store: Option<Option<&std::path::Path>>,
 ) -> io::Result<Exit> {
     let exit = outcome.exit();
     if output.is_json() {
@@ -249,7 +249,8 @@ pub fn conclude(
         output.note(format_args!("{} {problem}", output.paint_note(Tone::Bad, "✗")));
     }
     output.note(output.paint_note(Tone::Dim, summary(outcome)));
-    for line in whereabouts(session, store) {
+    let place = store.map(|store| whereabouts(session, store));
+    for line in place.unwrap_or_default() {
         output.note(output.paint_note(Tone::Dim, line));
     }
     Ok(exit)

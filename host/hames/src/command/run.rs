@@ -105,7 +105,12 @@ pub(super) async fn one_prompt(
     let store = host.shelf.path().map(ToOwned::to_owned);
     let closed = host.close().await;
     let outcome = outcome?;
-    let told = drive::conclude(output, &outcome, agent.id(), store.as_deref());
+    let told = drive::conclude(
+        output,
+        &outcome,
+        agent.id(),
+        closed.is_ok().then_some(store.as_deref()),
+    );
     closed.with_context(|| format!("session {} isn't saved to its end", agent.id()))?;
     Ok(told.unwrap_or(Exit::ClosedPipe))
 }

@@ -135,3 +135,46 @@ fn a_reader_that_goes_away_ends_the_turn_in_order() {
     assert_eq!(child.wait().expect("it ends").code(), Some(141));
     assert_eq!(crate::resume::ends(&user, "s"), ["aborted"]);
 }
+
+#[test]
+fn a_full_disk_is_told_and_the_process_ends_in_order() {
+    let user = User::new();
+    assert_eq!(user.run(&["run", "hi"]).code, Some(0));
+    let plain = user.command(&["run", "hi", "--session", "s"]);
+    let mut strace = std::process::Command::new("strace");
+    strace
+        .args([
+            "-f",
+            "-qq",
+            "-o",
+            "/dev/null",
+            "-e",
+            "trace=pwrite64",
+            "-e",
+            "inject=pwrite64:error=ENOSPC:when=20+",
+        ])
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .env_clear()
+        .env("HOME", user.home())
+        .current_dir(user.folder())
+        .stdin(Stdio::null());
+    // The program itself is found by `PATH`, which nothing else here needs.
+    let Ok(output) = strace.output() else {
+        eprintln!("left out: strace isn't there");
+        return;
+    };
+    let told = user.told(&output);
+    assert_eq!(told.code, Some(5), "{}", told.err);
+    assert!(told.err.contains("free space there"), "{}", told.err);
+    assert!(
+        !told.err.contains("go on:"),
+        "it doesn't promise a session that isn't there: {}",
+        told.err
+    );
+    assert_eq!(
+        user.run(&["run", "hi"]).code,
+        Some(0),
+        "what was stored before is as it was"
+    );
+}
