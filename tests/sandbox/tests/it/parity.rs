@@ -2,6 +2,7 @@
 
 use hames_sandbox_tests::guests::root;
 use hames_types::chunk::StreamChunk;
+use hames_types::decision::{ContinuationDecision, PostToolDecision, PreToolDecision, PromptDecision};
 use hames_types::kinds::Sum;
 use wit_parser::{Resolve, TypeDefKind};
 
@@ -50,6 +51,20 @@ fn every_open_sum_has_its_kinds_as_cases_and_other_behind_them() {
     }
 }
 
+/// Decisions are closed on both sides, so they must be the same.
+#[test]
+fn what_can_be_decided_is_the_same_on_both_sides() {
+    let resolve = contract();
+    for (variant, kinds) in [
+        ("prompt-decision", PromptDecision::KINDS),
+        ("pre-tool-decision", PreToolDecision::KINDS),
+        ("post-tool-decision", PostToolDecision::KINDS),
+        ("continuation-decision", ContinuationDecision::KINDS),
+    ] {
+        assert_eq!(cases(&resolve, variant), kinds, "{variant}");
+    }
+}
+
 #[test]
 fn a_stream_has_the_same_pieces_on_both_sides() {
     assert_eq!(cases(&contract(), "stream-chunk"), StreamChunk::KINDS);
@@ -58,7 +73,18 @@ fn a_stream_has_the_same_pieces_on_both_sides() {
 /// What isn't closed by its meaning can grow without breaking anybody.
 #[test]
 fn every_other_variant_ends_in_other_or_is_closed_on_purpose() {
-    let closed = ["stream-chunk", "surface-op", "call-error", "kv-error"];
+    let closed = [
+        "stream-chunk",
+        "surface-op",
+        "call-error",
+        "kv-error",
+        // What can be decided is closed, and what isn't `spent` failed with a fault that says how.
+        "next-error",
+        "prompt-decision",
+        "pre-tool-decision",
+        "post-tool-decision",
+        "continuation-decision",
+    ];
     for (_, ty) in &contract().types {
         if let (TypeDefKind::Variant(variant), Some(name)) = (&ty.kind, &ty.name) {
             let last = variant.cases.last().map(|case| case.name.as_str());
