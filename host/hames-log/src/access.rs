@@ -73,9 +73,12 @@ impl SessionAccess for LiveAccess {
         let Replaced { first, last, sources } = replaced;
         let appended = self.session.exclusively(|session| {
             let mut sources = sources;
-            sources.extend(session.read(|log| between(log.surface().nodes(), first, last)));
-            sources.sort_unstable();
-            sources.dedup();
+            for node in session.read(|log| between(log.surface().nodes(), first, last)) {
+                // The order in which they are given says something; what wasn't named comes behind.
+                if !sources.contains(&node) {
+                    sources.push(node);
+                }
+            }
             let op = SurfaceOp::Replace {
                 start: first,
                 end: last,

@@ -1,16 +1,18 @@
 //! Who calls? The calling agent's session, if it was granted.
 
+use std::ops::RangeInclusive;
+
 use serde::Serialize;
 
 use crate::bindings::imports::hames::plugin::session as host;
 use crate::error::Error;
 use crate::output::text_block;
 
-pub use crate::bindings::imports::hames::plugin::content::Message;
+pub use crate::bindings::imports::hames::plugin::content::{ContentBlock, Message};
 pub use crate::bindings::imports::hames::plugin::events::{
     Event, EventBody, HeaderReason, RequestHeader, Todo, TodoStatus,
 };
-pub use host::{Info, Page};
+pub use host::{Info, Page, StandIn};
 
 /// What the session says of itself.
 ///
@@ -70,13 +72,26 @@ pub fn write_todos(todos: &[Todo]) -> Result<u64, Error> {
     host::write_todos(todos).map_err(told)
 }
 
-/// Puts a message of this plugin into the history in place of the messages from `first` to `last`. `sources` are
-/// further events it was made from.
+/// Puts a message of this plugin, as a prompt, into the history in place of the messages from `first` to `last`.
+/// `sources` are further events it was made from.
 ///
 /// # Errors
 /// If it isn't granted, or the two aren't messages of the history in this order.
 pub fn replace(first: u64, last: u64, text: &str, sources: &[u64]) -> Result<u64, Error> {
-    host::replace(first, last, &[text_block(text)], sources).map_err(told)
+    replace_as(StandIn::Prompt, first..=last, &[text_block(text)], sources)
+}
+
+/// As [`replace`], with any content, and as what is said.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_as(
+    kind: StandIn,
+    messages: RangeInclusive<u64>,
+    content: &[ContentBlock],
+    sources: &[u64],
+) -> Result<u64, Error> {
+    host::replace(*messages.start(), *messages.end(), kind, content, sources).map_err(told)
 }
 
 /// Gives a tool's result in the history another text and changes nothing else of it.
@@ -84,7 +99,15 @@ pub fn replace(first: u64, last: u64, text: &str, sources: &[u64]) -> Result<u64
 /// # Errors
 /// If it isn't granted, or the event is no tool's result in the history.
 pub fn replace_result(result: u64, text: &str) -> Result<u64, Error> {
-    host::replace_result(result, &[text_block(text)]).map_err(told)
+    replace_result_with(result, &[text_block(text)])
+}
+
+/// As [`replace_result`], with any content.
+///
+/// # Errors
+/// As [`replace_result`].
+pub fn replace_result_with(result: u64, content: &[ContentBlock]) -> Result<u64, Error> {
+    host::replace_result(result, content).map_err(told)
 }
 
 fn told(error: host::SessionError) -> Error {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hames_types::content::Content;
-use hames_types::event::{Event, EventBody, EventData, ToolResultEvent, UserMessage};
+use hames_types::event::{ContextMessage, Event, EventBody, EventData, ToolResultEvent, UserMessage};
 use hames_types::fault::Fault;
 use hames_types::id::Seq;
 use hames_types::json::Extra;
@@ -13,7 +13,9 @@ use hames_types::port::plugin::{Replaced, SessionAccess};
 use hames_types::turn::TurnTrigger;
 
 use crate::bindings::hames::plugin::events as wit;
-use crate::bindings::hames::plugin::session::{ContentBlock, Host, Info, Message, Page, SessionError, Todo};
+use crate::bindings::hames::plugin::session::{
+    ContentBlock, Host, Info, Message, Page, SessionError, StandIn, Todo,
+};
 use crate::convert::content::{admit_blocks, message};
 use crate::convert::events::{For, admit_todos, header};
 use crate::convert::json::{extra, parse, text};
@@ -137,6 +139,7 @@ impl Host for State {
         &mut self,
         first: u64,
         last: u64,
+        kind: StandIn,
         content: Vec<ContentBlock>,
         sources: Vec<u64>,
     ) -> wasmtime::Result<Result<u64, SessionError>> {
@@ -145,7 +148,7 @@ impl Host for State {
             last: Seq::new(last),
             sources: sources.into_iter().map(Seq::new).collect(),
         };
-        let begun = self.replacing_message(content);
+        let begun = self.replacing_message(kind, content);
         Ok(match begun {
             Ok((session, body)) => self.take_and_replace(session, body, replaced).await,
             Err(refused) => Err(refused),
@@ -189,16 +192,27 @@ impl State {
 
     fn replacing_message(
         &self,
+        kind: StandIn,
         content: Vec<ContentBlock>,
     ) -> Result<(Arc<dyn SessionAccess>, EventBody), SessionError> {
         let session = self.surface()?;
-        let message = UserMessage {
-            content: self.content(content)?,
-            source: MessageSource::plugin(self.who.id.as_str()),
-            envelope: None,
-            extra: Extra::NONE,
+        let (content, extra) = (self.content(content)?, Extra::NONE);
+        let source = MessageSource::plugin(self.who.id.as_str());
+        let body = match kind {
+            StandIn::Prompt => EventBody::UserMessage(UserMessage {
+                content,
+                source,
+                envelope: None,
+                extra,
+            }),
+            StandIn::Context => EventBody::ContextMessage(Box::new(ContextMessage {
+                content,
+                source,
+                meta: None,
+                extra,
+            })),
         };
-        Ok((session, EventBody::UserMessage(message)))
+        Ok((session, body))
     }
 
     fn replacing_result(
