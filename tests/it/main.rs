@@ -23,6 +23,7 @@ mod peers;
 mod recorded;
 mod refusals;
 mod repair;
+mod repeats;
 mod requests;
 mod round_trip;
 mod schedules;

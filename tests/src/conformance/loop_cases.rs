@@ -26,8 +26,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use hames_agent::repeat::RepeatConfig;
 use hames_types::json::Json;
 
+use self::sandbox::shipped::Repeats;
 use self::store::Kind;
 use self::world::{Extras, World};
 use super::case::{Case, Mode};
@@ -79,6 +81,24 @@ pub fn play_out(script: &Json) -> anyhow::Result<Json> {
     play_on(script, Extras::default())
 }
 
+/// Plays a script beside a guard against repeated calls: the native one, or the component that must be equal to it.
+///
+/// # Errors
+/// If the script can't be played at all.
+pub fn play_guarded(script: &Json, config: &RepeatConfig, in_sandbox: bool) -> anyhow::Result<Json> {
+    let repeats = match in_sandbox {
+        true => Repeats::guest(config)?,
+        false => Repeats::Native(config.clone()),
+    };
+    let persistence = script.get("persistence").filter(|store| !store.is_null());
+    let extras = Extras {
+        kind: persistence.and_then(|persistence| Kind::of(persistence).first().copied()),
+        repeats: Some(repeats),
+        ..Extras::default()
+    };
+    play_on(script, extras)
+}
+
 fn play_on(script: &Json, extras: Extras) -> anyhow::Result<Json> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -102,10 +122,13 @@ fn judged(case: &Case<'_>, shown: &Json) -> Outcome {
             None if case.mode == Mode::Tools && sandbox::exceeds_contract(case.field("script")) => {
                 Outcome::Deviating(&rules::OUTSIDE_CONTRACT)
             }
-            None if case.mode == Mode::Listeners => match sandbox::listeners::foreign(case.field("script")) {
-                Some(rule) => Outcome::Deviating(rule),
-                None => Outcome::Failed(difference),
-            },
+            None if case.mode == Mode::Listeners => {
+                let events = case.list("events").unwrap_or_default();
+                match sandbox::listeners::foreign(case.field("script"), events) {
+                    Some(rule) => Outcome::Deviating(rule),
+                    None => Outcome::Failed(difference),
+                }
+            }
             None => Outcome::Failed(difference),
         },
         Outcome::Passed => Outcome::Passed,

@@ -189,7 +189,11 @@ async fn sixteen_sessions_use_one_listener_at_once() {
         ],
         ..Listening::default()
     };
-    stage.add(spec("both", &made)).await.unwrap();
+    let mut spec = spec("both", &made);
+    // Under load every call waits for a place.
+    spec.limits.decide = std::time::Duration::from_secs(20);
+    spec.limits.call = std::time::Duration::from_secs(20);
+    stage.add(spec).await.unwrap();
     let begun = std::time::Instant::now();
     let runs: Vec<_> = (0..16)
         .map(|_| {

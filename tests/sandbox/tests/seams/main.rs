@@ -16,4 +16,5 @@ mod listeners;
 mod misbehaving;
 mod observers;
 mod own_content;
+mod shipped;
 mod stage;

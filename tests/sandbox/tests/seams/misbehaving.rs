@@ -32,10 +32,10 @@ fn misdeeds() -> [(Does, &'static str); 5] {
 
 async fn misbehave(point: Point, does: Does, code: &str) {
     let stage = Stage::new();
-    let mut spec = spec("made", &Listening::at(interface(point), does.clone()));
-    spec.limits.decide = Duration::from_millis(150);
-    spec.limits.observe = Duration::from_millis(10);
-    let plugin = stage.add(spec).await.unwrap();
+    let plugin = stage
+        .add(spec("made", &Listening::at(interface(point), does.clone())))
+        .await
+        .unwrap();
     assert_eq!(plugin.points(), [point]);
     stage
         .model_fails

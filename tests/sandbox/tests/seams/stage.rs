@@ -210,13 +210,11 @@ pub(crate) fn options() -> AgentOptions {
     }
 }
 
-/// A plugin that may do everything at its seams, with as much time as a busy machine may need.
+/// A plugin that may do everything at its seams, with little time.
 pub(crate) fn spec(id: &str, made: &Listening) -> PluginSpec {
     let mut spec = PluginSpec::new(PluginId::new(id), made.component(id).unwrap());
     spec.limits = narrow();
-    spec.limits.decide = Duration::from_secs(20);
-    spec.limits.observe = Duration::from_secs(2);
-    spec.limits.call = Duration::from_secs(20);
+    spec.limits.decide = Duration::from_millis(150);
     spec.grant.full = Point::ALL.to_vec();
     spec
 }

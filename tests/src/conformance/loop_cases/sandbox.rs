@@ -1,27 +1,34 @@
 //! Scripted tools as guests: one plugin per tool, the same interpreter with another configuration.
 
 pub(super) mod listeners;
+pub(super) mod shipped;
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use async_trait::async_trait;
 use hames_agent::LiveCallers;
 use hames_plugin::{AgentGrant, Cache, Grant, MemoryStore, PluginSpec, Sandbox, Services, Speak};
 use hames_sandbox_tests::guests;
 use hames_sandbox_tests::home::Home;
 use hames_types::content::{Content, ContentBlock};
 use hames_types::decision::HookContext;
+use hames_types::event::{Event, EventBody};
 use hames_types::fault::Fault;
-use hames_types::id::{PluginId, SessionId};
+use hames_types::header::SessionHeader;
+use hames_types::id::{PluginId, Seq, SessionId};
 use hames_types::json::{Json, check_lossless};
 use hames_types::kinds::{KindDeclaration, KindRegistry, Sum};
-use hames_types::message::MessageSource;
+use hames_types::message::{History, MessageSource};
 use hames_types::open::OpenSum;
-use hames_types::port::plugin::{AgentVerbs, Callers, KeepError, PluginStore, Quota, SessionAccess};
+use hames_types::port::plugin::{
+    AgentVerbs, Callers, KeepError, PluginStore, Quota, Replaced, SessionAccess,
+};
 use hames_types::port::tool::Tool;
-use hames_types::turn::CancelCause;
+use hames_types::request::RequestHeader;
+use hames_types::turn::{CancelCause, TurnTrigger};
 use parking_lot::RwLock;
 use serde_json::json;
 use tempfile::TempDir;
@@ -229,7 +236,7 @@ fn has_foreign_op(step: &Json) -> bool {
 
 /// Finds callers once there is a world.
 #[derive(Default)]
-struct Late(OnceLock<Weak<World>>);
+pub(super) struct Late(OnceLock<Weak<World>>);
 
 impl Late {
     fn world(&self) -> Option<Arc<World>> {
@@ -239,7 +246,9 @@ impl Late {
 
 impl Callers for Late {
     fn session(&self, id: &SessionId) -> Option<Arc<dyn SessionAccess>> {
-        LiveCallers::new(&self.world()?.agents()).session(id)
+        let world = self.world()?;
+        let live = LiveCallers::new(&world.agents()).session(id)?;
+        Some(Arc::new(Written { world, live }))
     }
 
     fn agent(&self, id: &SessionId) -> Option<Arc<dyn AgentVerbs>> {
@@ -284,6 +293,46 @@ impl AgentVerbs for Recorded {
 
     fn cancel(&self, cause: CancelCause) {
         self.live.cancel(cause);
+    }
+}
+
+/// A session, whose refused replacements are recorded as native appends are.
+struct Written {
+    world: Arc<World>,
+    live: Arc<dyn SessionAccess>,
+}
+
+#[async_trait]
+impl SessionAccess for Written {
+    fn header(&self) -> &SessionHeader {
+        self.live.header()
+    }
+
+    fn length(&self) -> usize {
+        self.live.length()
+    }
+
+    fn events(&self, first: Seq, limit: usize) -> Vec<Arc<Event>> {
+        self.live.events(first, limit)
+    }
+
+    fn messages(&self) -> Result<History, Fault> {
+        self.live.messages()
+    }
+
+    fn request_header(&self) -> Option<Arc<RequestHeader>> {
+        self.live.request_header()
+    }
+
+    async fn append(&self, body: EventBody, out_of_band: Option<TurnTrigger>) -> Result<Seq, Fault> {
+        self.live.append(body, out_of_band).await
+    }
+
+    async fn replace(&self, body: EventBody, replaced: Replaced) -> Result<Seq, Fault> {
+        self.live.replace(body, replaced).await.inspect_err(|fault| {
+            let entry = json!({ "op": "append", "name": "Error", "message": fault.message() });
+            self.world.record(|record| record.op_errors.push(entry));
+        })
     }
 }
 

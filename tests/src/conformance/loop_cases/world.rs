@@ -61,6 +61,8 @@ pub(super) struct Extras {
     pub(super) guests: Option<sandbox::Tools>,
     /// Its listeners, if they are.
     pub(super) listeners: Option<sandbox::listeners::Guests>,
+    /// Who counts repeated calls beside them.
+    pub(super) repeats: Option<sandbox::shipped::Repeats>,
 }
 
 /// What is recorded, and what goes on over a restart.
@@ -120,6 +122,9 @@ impl World {
         }
         if let Some(listeners) = &world.extras.listeners {
             listeners.serve(&world);
+        }
+        if let Some(repeats) = &world.extras.repeats {
+            repeats.serve(&world);
         }
         world.compose()?;
         Ok(world)
@@ -182,6 +187,9 @@ impl World {
                 answers: answers.clone(),
             };
             services.tools.set_approver(Some(Arc::new(approver)));
+        }
+        if let Some(repeats) = &self.extras.repeats {
+            repeats.register(services)?;
         }
         listener::register(self, services, None)?;
         if let Some(yields) = &self.extras.yields {

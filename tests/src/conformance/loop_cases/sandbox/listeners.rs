@@ -168,7 +168,7 @@ async fn load(
     listener: &Json,
     config: Json,
 ) -> anyhow::Result<Plugin> {
-    let wants = ["kv", "agent", "speak", "session", "authority"];
+    let wants = ["kv", "agent", "speak", "session", "surface", "authority"];
     let manifest = json!({
         "id": id.as_str(), "version": "0.1.0", "events": events(listener),
         "wants": wants.map(|grant| json!({ "grant": grant, "reason": "what a script may do" })),
@@ -188,6 +188,7 @@ async fn load(
         session: SessionGrant {
             read: true,
             append: true,
+            surface: true,
             ..SessionGrant::default()
         },
         full: Point::ALL.to_vec(),
@@ -233,8 +234,8 @@ pub(in super::super) fn can_load(script: &Json) -> bool {
         .all(|listener| check_lossless(listener, "").is_ok())
 }
 
-/// The rule for what a script's listeners use and a component can't, if they do.
-pub(in super::super) fn foreign(script: &Json) -> Option<&'static Rule> {
+/// The rule for what a script's listeners use and a component can't, if they do. `events` are those recorded.
+pub(in super::super) fn foreign(script: &Json, events: &[Json]) -> Option<&'static Rule> {
     let listeners = list(script, "listeners");
     if listeners.iter().any(is_at_foreign_point) {
         return Some(&rules::LISTENER_POINTS);
@@ -244,7 +245,7 @@ pub(in super::super) fn foreign(script: &Json) -> Option<&'static Rule> {
         .flat_map(ops)
         .find_map(|op| match word(op, "op") {
             "dispose" | "createAgent" => Some(&rules::LISTENER_LIVES),
-            "append" if !is_covered(op) => Some(&rules::LISTENER_APPENDS),
+            "append" if !is_covered(op, events) => Some(&rules::LISTENER_APPENDS),
             "gate" => Some(&rules::LISTENER_GATES),
             _ => None,
         })
@@ -260,7 +261,24 @@ fn is_at_foreign_point(listener: &Json) -> bool {
     kind(listener).is_none() || (word(listener, "on") == "agent/created" && vetoes())
 }
 
-/// Whether an append is one that a granted verb makes.
-fn is_covered(_append: &Json) -> bool {
-    false
+/// Whether an append is one that a granted verb makes: a message of the listener's own in place of others, or a
+/// recorded result with other content.
+fn is_covered(append: &Json, events: &[Json]) -> bool {
+    let Some(start) = append.pointer("/surfaceOp/start") else {
+        return false;
+    };
+    match word(append, "type") {
+        "user/message" | "context/message" => append.pointer("/data/source/plugin").is_some(),
+        "tool/result" => {
+            let old = events.iter().find(|event| event.get("seq") == Some(start));
+            old.is_some_and(|old| without_content(old.get("data")) == without_content(append.get("data")))
+        }
+        _ => false,
+    }
+}
+
+fn without_content(data: Option<&Json>) -> Option<Json> {
+    let mut fields = data?.as_object()?.clone();
+    fields.remove("content");
+    Some(Json::Object(fields))
 }
