@@ -26,15 +26,16 @@ use crate::record::{self, Record};
 use crate::transfer::{self, Form};
 
 mod header;
+mod kept;
 mod prose;
 mod row;
 mod schema;
 mod search;
 
+pub use kept::PluginDatabase;
 pub use search::{Hit, MAX_HITS};
 
 use row::{BadRow, Cells, Packer, Unpacker};
-use schema::Found;
 
 /// Sessions in a SQLite database.
 pub type SqliteStore = Home<Database>;
@@ -69,22 +70,10 @@ impl Database {
     pub fn open(file: PathBuf) -> Result<Self, StoreError> {
         create_file(&file)?;
         let mut this = Self::connect(file)?;
-        match schema::migrate(&mut this.connection, schema::STEPS).map_err(|e| this.fail("preparing", e))? {
-            Found::Ready => Ok(this),
-            Found::Newer(version) => Err(StoreError::Unsupported {
-                place: this.place(),
-                problem: format!(
-                    "it has version {version}, this program knows up to {}; use a newer hames",
-                    schema::STEPS.len()
-                ),
-                source: None,
-            }),
-            Found::Foreign => Err(StoreError::Unsupported {
-                place: this.place(),
-                problem: "it is another program's database; name another file".to_owned(),
-                source: None,
-            }),
-        }
+        schema::migrate(&mut this.connection, schema::APPLICATION_ID, schema::STEPS)
+            .map_err(|error| this.fail("preparing", error))?
+            .ready(this.place(), schema::STEPS)?;
+        Ok(this)
     }
 
     fn connect(file: PathBuf) -> Result<Self, StoreError> {

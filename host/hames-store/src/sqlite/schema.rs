@@ -1,12 +1,13 @@
 //! What does a database of sessions look like, and how do older ones become current?
 
+use hames_types::port::store::StoreError;
 use rusqlite::{Connection, TransactionBehavior};
 
 #[cfg(test)]
 mod tests;
 
-/// Marks a database as ours (`hams`): a foreign one is refused, not written into.
-const APPLICATION_ID: i64 = 0x6861_6d73;
+/// Marks a database as one of sessions (`hams`): a foreign one is refused, not written into.
+pub(super) const APPLICATION_ID: i64 = 0x6861_6d73;
 
 /// What leads from each version to the next; their number is the current version. A step is never changed once
 /// released: a new one is added.
@@ -50,6 +51,25 @@ pub(super) enum Found {
     Foreign,
 }
 
+impl Found {
+    /// Nothing, or why the database at `place` can't be used.
+    pub(super) fn ready(self, place: String, steps: &[&str]) -> Result<(), StoreError> {
+        let problem = match self {
+            Self::Ready => return Ok(()),
+            Self::Newer(version) => format!(
+                "it has version {version}, this program knows up to {}; use a newer hames",
+                steps.len()
+            ),
+            Self::Foreign => "it is another program's database; name another file".to_owned(),
+        };
+        Err(StoreError::Unsupported {
+            place,
+            problem,
+            source: None,
+        })
+    }
+}
+
 /// Settings of every connection, with the reason for each.
 pub(super) fn configure(connection: &Connection) -> rusqlite::Result<()> {
     // Readers go on while a writer writes; one fsync per commit.
@@ -64,31 +84,35 @@ pub(super) fn configure(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Brings a database to the current version, or says why not. Nothing is written into a foreign or a newer one.
-pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> rusqlite::Result<Found> {
-    if let Some(found) = inspect(connection, steps)? {
+pub(super) fn migrate(
+    connection: &mut Connection,
+    application: i64,
+    steps: &[&str],
+) -> rusqlite::Result<Found> {
+    if let Some(found) = inspect(connection, application, steps)? {
         return Ok(found);
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Somebody else may have been first.
-    if let Some(found) = inspect(&transaction, steps)? {
+    if let Some(found) = inspect(&transaction, application, steps)? {
         return Ok(found);
     }
     let done = usize::try_from(version(&transaction)?).unwrap_or(0);
     for step in steps.iter().skip(done) {
         transaction.execute_batch(step)?;
     }
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "application_id", application)?;
     transaction.pragma_update(None, "user_version", current(steps))?;
     transaction.commit()?;
     Ok(Found::Ready)
 }
 
 /// What the database is; `None` if it is ours and older, or empty.
-fn inspect(connection: &Connection, steps: &[&str]) -> rusqlite::Result<Option<Found>> {
-    let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+fn inspect(connection: &Connection, application: i64, steps: &[&str]) -> rusqlite::Result<Option<Found>> {
+    let marked: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if application != APPLICATION_ID {
-        let empty = application == 0 && tables == 0 && version(connection)? == 0;
+    if marked != application {
+        let empty = marked == 0 && tables == 0 && version(connection)? == 0;
         return Ok((!empty).then_some(Found::Foreign));
     }
     let version = version(connection)?;

@@ -2,9 +2,13 @@
 
 use rusqlite::Connection;
 
-use super::{Found, STEPS, migrate};
+use super::{APPLICATION_ID, Found, STEPS};
 
 const NEXT: &str = "ALTER TABLE session ADD COLUMN note TEXT; UPDATE session SET note = 'from ' || id;";
+
+fn migrate(connection: &mut Connection, steps: &[&str]) -> rusqlite::Result<Found> {
+    super::migrate(connection, APPLICATION_ID, steps)
+}
 
 fn steps() -> Vec<&'static str> {
     STEPS.iter().copied().chain([NEXT]).collect()
