@@ -4,7 +4,7 @@
 //! have written it: the folder and the file belong to this user, nobody else may write to them, and the file ends
 //! with the digest of what stands before it. The digest finds damage, not malice; against that stands the folder.
 
-mod map;
+pub(crate) mod map;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{Hash, Hasher};

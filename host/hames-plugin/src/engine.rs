@@ -59,6 +59,14 @@ impl Engine {
         })))
     }
 
+    /// The same settings without anything that runs: for compiling alone.
+    ///
+    /// # Errors
+    /// If this machine can't run such an engine.
+    pub(crate) fn compiler() -> wasmtime::Result<wasmtime::Engine> {
+        wasmtime::Engine::new(&config(Capacity::default()))
+    }
+
     /// Wasmtime's side of it.
     pub(crate) fn wasm(&self) -> &wasmtime::Engine {
         &self.0.wasm

@@ -19,7 +19,7 @@ use crate::state::State;
 
 /// What an import needs before it is linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Need {
+pub enum Need {
     /// Nothing: every guest may have it.
     Nothing,
     /// One of these.
@@ -63,11 +63,11 @@ fn need(name: &str) -> Need {
         | "wasi:cli/terminal-output"
         | "wasi:cli/terminal-stdin"
         | "wasi:cli/terminal-stdout"
-        | "wasi:cli/terminal-stderr" => Need::Nothing,
+        | "wasi:cli/terminal-stderr"
+        // Every hash table of the usual toolchains asks for it. Without a grant it is the same number each time.
+        | "wasi:random/insecure-seed" => Need::Nothing,
         "wasi:clocks/wall-clock" | "wasi:clocks/monotonic-clock" => Need::AnyOf(&[Capability::Clocks]),
-        "wasi:random/random" | "wasi:random/insecure" | "wasi:random/insecure-seed" => {
-            Need::AnyOf(&[Capability::Random])
-        }
+        "wasi:random/random" | "wasi:random/insecure" => Need::AnyOf(&[Capability::Random]),
         "wasi:filesystem/types" | "wasi:filesystem/preopens" => Need::AnyOf(&[Capability::Filesystem]),
         "wasi:http/types" | "wasi:http/outgoing-handler" => Need::AnyOf(&[Capability::Http]),
         other if other.starts_with("wasi:sockets/") => {
@@ -138,6 +138,16 @@ fn check_one(
     })
 }
 
+/// What each import needs, but for those of types alone.
+pub(crate) fn needs(engine: &Engine, component: &Component) -> Vec<(String, Need)> {
+    let imports = component.component_type();
+    imports
+        .imports(engine.wasm())
+        .filter(|(_, import)| !has_types_only(engine, &import.ty))
+        .map(|(name, _)| (name.to_owned(), need(name)))
+        .collect()
+}
+
 /// An interface that is imported for its types alone needs nobody behind it.
 #[expect(
     clippy::wildcard_enum_match_arm,
@@ -170,13 +180,26 @@ pub(crate) fn linker(
     plugin: &PluginId,
 ) -> Result<Linker<State>, LoadProblem> {
     let mut linker = Linker::new(engine.wasm());
-    fill(&mut linker, grant)
+    fill(&mut linker, |capability| grant.gives(capability))
         .inspect_err(|error| tracing::error!(%plugin, %error, "the linker can't be filled"))
         .map_err(|error| LoadProblem::Imports(Opaque::new(error)))?;
     Ok(linker)
 }
 
-fn fill(linker: &mut Linker<State>, grant: &Grant) -> wasmtime::Result<()> {
+/// A linker with everything a component imports, whatever that is: what this host doesn't have traps. For a call with
+/// nothing in reach.
+///
+/// # Errors
+/// If the component imports what this host has in another shape.
+pub(crate) fn stand_ins(engine: &Engine, component: &Component) -> Result<Linker<State>, LoadProblem> {
+    let mut linker = Linker::new(engine.wasm());
+    fill(&mut linker, |_| true)
+        .and_then(|()| linker.define_unknown_imports_as_traps(component))
+        .map_err(|error| LoadProblem::Imports(Opaque::new(error)))?;
+    Ok(linker)
+}
+
+fn fill(linker: &mut Linker<State>, gives: impl Fn(Capability) -> bool) -> wasmtime::Result<()> {
     own::types::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     own::content::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     own::events::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
@@ -187,32 +210,29 @@ fn fill(linker: &mut Linker<State>, grant: &Grant) -> wasmtime::Result<()> {
     own::log::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     own::config::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     own::wait::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
-    if grant.gives(Capability::Kv) {
+    if gives(Capability::Kv) {
         own::kv::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     }
-    if SESSION.iter().any(|capability| grant.gives(*capability)) {
+    if SESSION.iter().any(|capability| gives(*capability)) {
         own::session::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     }
-    if grant.gives(Capability::Agent) {
+    if gives(Capability::Agent) {
         own::agent::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
     }
     fill_base(linker)?;
-    if grant.gives(Capability::Clocks) {
+    if gives(Capability::Clocks) {
         wasi::clocks::wall_clock::add_to_linker::<State, WasiClocks>(linker, State::clocks)?;
         wasi::clocks::monotonic_clock::add_to_linker::<State, WasiClocks>(linker, State::clocks)?;
     }
-    if grant.gives(Capability::Random) {
+    if gives(Capability::Random) {
         wasi::random::random::add_to_linker::<State, WasiRandom>(linker, |state| state.ctx().ctx.random())?;
         wasi::random::insecure::add_to_linker::<State, WasiRandom>(linker, |state| state.ctx().ctx.random())?;
-        wasi::random::insecure_seed::add_to_linker::<State, WasiRandom>(linker, |state| {
-            state.ctx().ctx.random()
-        })?;
     }
-    if grant.gives(Capability::Filesystem) {
+    if gives(Capability::Filesystem) {
         wasi::filesystem::types::add_to_linker::<State, WasiFilesystem>(linker, State::filesystem)?;
         wasi::filesystem::preopens::add_to_linker::<State, WasiFilesystem>(linker, State::filesystem)?;
     }
-    if grant.gives(Capability::Http) {
+    if gives(Capability::Http) {
         wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
     }
     Ok(())
@@ -236,6 +256,9 @@ fn fill_base(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     cli::terminal_stdin::add_to_linker::<State, WasiCli>(linker, State::cli)?;
     cli::terminal_stdout::add_to_linker::<State, WasiCli>(linker, State::cli)?;
     cli::terminal_stderr::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    wasi::random::insecure_seed::add_to_linker::<State, WasiRandom>(linker, |state| {
+        state.ctx().ctx.random()
+    })?;
     Ok(())
 }
 

@@ -6,8 +6,9 @@ use hames_types::id::PluginId;
 use hames_types::json::Json;
 use hames_types::kinds::{DeclareError, KindRegistry, Sum};
 use hames_types::signal::Signal;
+use hames_types::tool::ToolDefinition;
 use sha2::{Digest, Sha256};
-use wasmtime::component::Component;
+use wasmtime::component::{Component, Linker};
 
 use crate::bindings::exports::hames::plugin::tools as wit_tools;
 use crate::cache::{Cache, hex};
@@ -22,13 +23,14 @@ use crate::inspect::{guarded, inspect};
 use crate::invoke::Site;
 use crate::ledger::{DECISION_KIND, Ledger};
 use crate::limits::{Capacity, Limits, MAX_MEMORY, MAX_TOOLS};
-use crate::link;
+use crate::link::{self, Need};
 use crate::listeners::check as check_listeners;
 use crate::manifest::{Manifest, shown};
 use crate::observe::Breakers;
 use crate::plugin::{Loaded, Plugin, bad_schema};
 use crate::point::{Phase, Point};
-use crate::state::Call;
+use crate::precompiled::Precompiled;
+use crate::state::{Call, State};
 use crate::tool::admit_fault;
 use crate::who::{Services, Who};
 
@@ -53,6 +55,9 @@ pub struct PluginSpec {
     pub phase: Phase,
     /// The seams at which its failure counts as if it weren't there; elsewhere it fails closed.
     pub open: Vec<Point>,
+    /// What the component compiles to, if that lies in the program. Otherwise, or if this machine or engine is
+    /// another than it was compiled for, it is compiled or found in the cache.
+    pub precompiled: Option<Precompiled>,
 }
 
 impl PluginSpec {
@@ -69,6 +74,7 @@ impl PluginSpec {
             is_shipped: false,
             phase: Phase::Normal,
             open: Vec::new(),
+            precompiled: None,
         }
     }
 }
@@ -82,6 +88,8 @@ pub struct Inspection {
     pub manifest: Manifest,
     /// The interfaces it imports: the most it could reach.
     pub imports: Vec<String>,
+    /// What each of them needs, but for those that are imported for their types alone.
+    pub needs: Vec<(String, Need)>,
     /// The interfaces it exports.
     pub exports: Vec<String>,
 }
@@ -167,23 +175,45 @@ impl Sandbox {
     /// # Errors
     /// [`LoadError`] if it isn't a component or is beyond the bounds.
     pub async fn inspect(&self, id: &PluginId, component: Arc<[u8]>) -> Result<Inspection, LoadError> {
-        let limits = Limits::default();
         let name = |problem| LoadError {
             plugin: id.clone(),
             problem: Box::new(problem),
         };
-        let compiled = self
-            .compiled(&self.engine, component, None, &limits)
-            .await
-            .map_err(name)?;
+        let spec = PluginSpec::new(id.clone(), component);
+        let compiled = self.compiled(&self.engine, &spec).await.map_err(name)?;
         let ty = compiled.component.component_type();
         let wasm = self.engine.wasm();
         Ok(Inspection {
             imports: ty.imports(wasm).map(|(name, _)| name.to_owned()).collect(),
+            needs: link::needs(&self.engine, &compiled.component),
             exports: ty.exports(wasm).map(|(name, _)| name.to_owned()).collect(),
             digest: compiled.digest,
             manifest: compiled.manifest,
         })
+    }
+
+    /// The tools a component lists with this configuration. Its `list` runs with nothing in reach, so nothing needs to
+    /// be granted for it.
+    ///
+    /// # Errors
+    /// [`LoadError`] as if it were loaded, but for what only a grant or a configuration decides.
+    pub async fn tools(&self, spec: PluginSpec) -> Result<Vec<ToolDefinition>, LoadError> {
+        let id = spec.id.clone();
+        let listed = async {
+            let engine = self.engine_for(&spec.limits)?;
+            let compiled = self.compiled(&engine, &spec).await?;
+            let linker = link::stand_ins(&engine, &compiled.component)?;
+            let grant = Grant::default();
+            let loaded = self.bound(engine, &linker, PluginSpec { grant, ..spec }, compiled)?;
+            list(&loaded).await
+        };
+        match listed.await {
+            Ok(tools) => Ok(tools.iter().map(|tool| tool.definition.clone()).collect()),
+            Err(problem) => Err(LoadError {
+                plugin: id,
+                problem: Box::new(problem),
+            }),
+        }
     }
 
     /// Loads a plugin: inspects and compiles it off the async threads, links what it may have, asks for its tools,
@@ -216,10 +246,7 @@ impl Sandbox {
 
     async fn load_spec(&self, spec: PluginSpec, declares: bool) -> Result<Plugin, LoadProblem> {
         let engine = self.engine_for(&spec.limits)?;
-        let component = Arc::clone(&spec.component);
-        let compiled = self
-            .compiled(&engine, component, spec.digest.clone(), &spec.limits)
-            .await?;
+        let compiled = self.compiled(&engine, &spec).await?;
         check_spec(&spec, &compiled.manifest)?;
         link::check(&engine, &compiled.component, &compiled.manifest, &spec.grant)?;
         let (kinds, is_shipped) = (compiled.manifest.kinds.clone(), spec.is_shipped);
@@ -237,21 +264,19 @@ impl Sandbox {
     }
 
     /// Inspected and compiled, or found in the cache.
-    async fn compiled(
-        &self,
-        engine: &Engine,
-        bytes: Arc<[u8]>,
-        pinned: Option<String>,
-        limits: &Limits,
-    ) -> Result<Compiled, LoadProblem> {
-        if bytes.len() > limits.component {
+    async fn compiled(&self, engine: &Engine, spec: &PluginSpec) -> Result<Compiled, LoadProblem> {
+        if spec.component.len() > spec.limits.component {
             return Err(LoadProblem::TooLarge {
-                found: bytes.len(),
-                limit: limits.component,
+                found: spec.component.len(),
+                limit: spec.limits.component,
             });
         }
-        let (engine, cache, limit) = (engine.clone(), self.cache.clone(), limits.load);
-        let work = tokio::task::spawn_blocking(move || compile(&engine, cache.as_ref(), &bytes, pinned));
+        let (engine, cache, limit) = (engine.clone(), self.cache.clone(), spec.limits.load);
+        let (bytes, pinned, precompiled) =
+            (Arc::clone(&spec.component), spec.digest.clone(), spec.precompiled);
+        let work = tokio::task::spawn_blocking(move || {
+            compile(&engine, cache.as_ref(), &bytes, precompiled, pinned)
+        });
         // A compilation that takes too long can't be stopped, only left alone: the bounds of the inspection keep it
         // finite, and its result goes to nobody.
         match tokio::time::timeout(limit, work).await {
@@ -276,9 +301,21 @@ impl Sandbox {
     }
 
     fn linked(&self, engine: Engine, spec: PluginSpec, compiled: Compiled) -> Result<Loaded, LoadProblem> {
-        let grant = spec.grant.limited_to(&compiled.manifest.wanted());
+        let grant = spec.grant.clone().limited_to(&compiled.manifest.wanted());
         check_folders(&grant)?;
-        let pre = link::linker(&engine, &grant, &spec.id)?
+        let linker = link::linker(&engine, &grant, &spec.id)?;
+        self.bound(engine, &linker, PluginSpec { grant, ..spec }, compiled)
+    }
+
+    /// A component and whatever stands behind its imports.
+    fn bound(
+        &self,
+        engine: Engine,
+        linker: &Linker<State>,
+        spec: PluginSpec,
+        compiled: Compiled,
+    ) -> Result<Loaded, LoadProblem> {
+        let pre = linker
             .instantiate_pre(&compiled.component)
             .map_err(|error| LoadProblem::Imports(Opaque::new(error)))?;
         let exports = Exports::find(&compiled.component, &pre)?;
@@ -292,7 +329,7 @@ impl Sandbox {
             config: spec.config.to_string(),
             services: self.services.clone(),
             id: spec.id,
-            grant,
+            grant: spec.grant,
             limits,
         };
         Ok(Loaded {
@@ -318,6 +355,7 @@ fn compile(
     engine: &Engine,
     cache: Option<&Cache>,
     bytes: &[u8],
+    precompiled: Option<Precompiled>,
     pinned: Option<String>,
 ) -> Result<Compiled, LoadProblem> {
     let digest = Sha256::digest(bytes);
@@ -328,7 +366,10 @@ fn compile(
         return Err(LoadProblem::Digest { found, pinned });
     }
     let manifest = inspect(bytes)?;
-    if let Some(component) = cache.and_then(|cache| cache.find(engine.wasm(), &digest)) {
+    let found_compiled = precompiled
+        .and_then(|code| code.component(engine.wasm()))
+        .or_else(|| cache.and_then(|cache| cache.find(engine.wasm(), &digest)));
+    if let Some(component) = found_compiled {
         return Ok(Compiled {
             component,
             manifest,

@@ -77,6 +77,7 @@ fn random(builder: &mut WasiCtxBuilder, numbers: Option<Random>) {
     let seed = match numbers {
         Some(Random::Real) => return,
         Some(Random::Seeded(seed)) => seed,
+        // Only the seed of hash tables is linked then.
         None => 0,
     };
     builder

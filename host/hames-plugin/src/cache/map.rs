@@ -2,7 +2,8 @@
 
 #![expect(
     unsafe_code,
-    reason = "mapping machine code is unsafe by nature; the cache admits only files this user alone could have written"
+    reason = "taking machine code from outside is unsafe by nature; the cache admits only files this user alone could \
+              have written, and what lies in the program is as trusted as the program"
 )]
 
 use std::fs::File;
@@ -11,6 +12,17 @@ use std::os::fd::AsRawFd;
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
+
+/// Copies code that lies in the program itself to where it can run.
+///
+/// # Errors
+/// If it was compiled by another engine, for another CPU, or isn't compiled code.
+pub(crate) fn embedded(engine: &Engine, code: &'static [u8]) -> wasmtime::Result<Component> {
+    // SAFETY: the bytes are the output of `Engine::precompile_component` and a part of this program's own file
+    // (`Precompiled::of_this_program`), so whoever could change them could change any other code of it as well.
+    // Wasmtime itself checks version, settings and CPU features.
+    unsafe { Component::deserialize(engine, code) }
+}
 
 /// Maps an open file that the cache has checked.
 ///
