@@ -8,11 +8,15 @@
 
 mod authority;
 mod calls;
+mod files;
 mod guests;
 mod hostile;
+mod kept;
 mod load;
 mod network;
+mod packed;
 mod parity;
 mod python;
 mod sdk;
+mod precompiled;
 mod session;
