@@ -57,6 +57,7 @@ const PLAIN: &[&str] = &[
     "audit",
     "hello",
     "no-force",
+    "path-guard",
     "redact",
     "repeat-guard",
     "scribe",

@@ -54,7 +54,7 @@ async fn a_handmade_tool_answers() {
 /// What the SDK's first page shows is the plugin that is built and called above.
 #[test]
 fn the_plugin_in_the_readme_is_hello() {
-    let readme = std::fs::read_to_string(guests::root().join("sdk/README.md")).unwrap();
+    let readme = std::fs::read_to_string(guests::root().join("sdk/hames-sdk/README.md")).unwrap();
     let source = std::fs::read_to_string(guests::root().join("guest-plugins/hello/src/lib.rs")).unwrap();
     let shown = readme
         .split("```rust\n")

@@ -58,7 +58,7 @@ fn the_listener_in_the_documentation_is_no_force() {
         .collect();
     for (place, text) in [
         ("the SDK's first page", documented),
-        ("the readme", text("sdk/README.md")),
+        ("the readme", text("sdk/hames-sdk/README.md")),
     ] {
         assert!(text.contains(shown), "{place} doesn't show:\n{shown}");
     }

@@ -17,4 +17,5 @@ mod misbehaving;
 mod observers;
 mod own_content;
 mod shipped;
+mod path_guard;
 mod stage;
