@@ -1,17 +1,43 @@
-//! Which plugins ship with hames? Their components, by the name after `builtin:`.
+//! Which plugins lie in the program itself? Those that ship with hames: `source = "builtin:NAME"`.
 
-/// The component of that name.
+use std::sync::Arc;
+
+use hames_plugin::{PluginSpec, Precompiled};
+use hames_types::id::PluginId;
+
+/// A plugin that ships with hames.
+#[derive(Debug)]
+pub struct Builtin {
+    /// Its name, which is its id as well.
+    pub name: &'static str,
+    /// The component.
+    pub component: &'static [u8],
+    /// What it compiles to on the machine that built the program.
+    precompiled: &'static [u8],
+}
+
+/// All of them, by name.
+pub const ALL: &[Builtin] = include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
+
+/// The one of this name.
 #[must_use]
-pub fn component(name: &str) -> Option<&'static [u8]> {
-    COMPONENTS
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, component)| *component)
+pub fn find(name: &str) -> Option<&'static Builtin> {
+    ALL.iter().find(|builtin| builtin.name == name)
 }
 
-/// The names there are.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    COMPONENTS.iter().map(|(name, _)| *name)
-}
+impl Builtin {
+    /// What it compiles to.
+    #[must_use]
+    pub fn precompiled(&self) -> Precompiled {
+        Precompiled::of_this_program(self.precompiled)
+    }
 
-const COMPONENTS: &[(&str, &[u8])] = &[];
+    /// What the sandbox loads, with nothing granted.
+    #[must_use]
+    pub fn spec(&self, id: PluginId) -> PluginSpec {
+        let mut spec = PluginSpec::new(id, Arc::<[u8]>::from(self.component));
+        spec.is_shipped = true;
+        spec.precompiled = Some(self.precompiled());
+        spec
+    }
+}

@@ -152,3 +152,16 @@ impl From<Exit> for ExitCode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("exit code {}", .0.code())]
 pub struct Ended(pub Exit);
+
+impl Ended {
+    /// An error that ends the process with this code, told with all its causes.
+    #[must_use]
+    pub fn because(self, error: impl Into<anyhow::Error>) -> anyhow::Error {
+        let error = error.into();
+        let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+        causes
+            .into_iter()
+            .rev()
+            .fold(anyhow::Error::new(self), anyhow::Error::context)
+    }
+}

@@ -9,9 +9,10 @@ use anyhow::Context as _;
 use futures_util::future::join_all;
 use hames_agent::{Agents, LiveCallers};
 use hames_plugin::{
-    Cache, Inspection, Ledger, LoadError, MemoryStore, Network, Plugin, PluginSpec, Sandbox, Secret,
-    Services, Traced, in_order,
+    Cache, Inspection, Ledger, LoadError, Network, Plugin, PluginSpec, Sandbox, Secret, Services, Traced,
+    in_order,
 };
+use hames_store::PluginDatabase;
 use hames_types::kinds::KindRegistry;
 use hames_types::port::plugin::Callers;
 use hames_types::port::tool::Tool;
@@ -21,7 +22,7 @@ use smol_str::SmolStr;
 
 use self::prefixed::Prefixed;
 use super::Setup;
-use crate::builtin;
+use crate::builtin::{self, Builtin};
 use crate::command::Context;
 use crate::config::{Environment, Origin, Place, PluginConfig, Problems, Source};
 use crate::lock::{Changed, Entry, Lock, LockError};
@@ -60,7 +61,7 @@ impl Loader {
         let services = Services {
             clock: Arc::new(SystemClock),
             callers: agents.map(|agents| Arc::new(LiveCallers::new(agents)) as Arc<dyn Callers>),
-            store: Arc::new(MemoryStore::default()),
+            store: Arc::new(PluginDatabase::open(place.data.join("plugins.db"))?),
             kinds,
             diary: Arc::new(Traced),
             network: Network::system()?,
@@ -99,15 +100,18 @@ impl Loader {
             )
         };
         match &config.source {
-            Source::Builtin(name) => builtin::component(name).map(Into::into).ok_or_else(|| {
-                let known = builtin::names()
-                    .map(|name| format!("`builtin:{name}`"))
-                    .collect::<Vec<_>>();
-                fault(format!(
-                    "names `builtin:{name}`, which doesn't ship with hames; there are {}",
-                    known.join(", ")
-                ))
-            }),
+            Source::Builtin(name) => builtin::find(name)
+                .map(|shipped| shipped.component.into())
+                .ok_or_else(|| {
+                    let known = builtin::ALL
+                        .iter()
+                        .map(|shipped| format!("`builtin:{}`", shipped.name))
+                        .collect::<Vec<_>>();
+                    fault(format!(
+                        "names `builtin:{name}`, which doesn't ship with hames; there are {}",
+                        known.join(", ")
+                    ))
+                }),
             Source::File(file) => std::fs::read(file)
                 .map(Into::into)
                 .map_err(|error| fault(format!("names {}, which can't be read: {error}", file.display()))),
@@ -156,6 +160,10 @@ impl Loader {
             is_shipped: matches!(config.source, Source::Builtin(_)),
             phase: config.phase,
             open: config.fail_open.clone(),
+            precompiled: match &config.source {
+                Source::Builtin(name) => builtin::find(name).map(Builtin::precompiled),
+                Source::File(_) => None,
+            },
         })
     }
 
