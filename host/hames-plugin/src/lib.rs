@@ -59,7 +59,7 @@ pub use link::Need;
 pub use listeners::{Listing, in_order, listings};
 pub use load::{Inspection, PluginSpec, Sandbox};
 pub use manifest::{Manifest, ManifestError, SECTION, Want};
-pub use pack::pack;
+pub use pack::{manifest, pack};
 pub use plugin::Plugin;
 pub use point::{OnFailure, Phase, Point, PointKind};
 pub use precompiled::{Precompiled, precompile};

@@ -186,16 +186,21 @@ pub(crate) fn linker(
     Ok(linker)
 }
 
-/// A linker with everything a component imports, whatever that is: what this host doesn't have traps. For a call with
-/// nothing in reach.
+/// A linker with everything this host has. For a call with nothing in reach, which can do nothing with it.
 ///
 /// # Errors
-/// If the component imports what this host has in another shape.
+/// If the component imports what this host doesn't have.
 pub(crate) fn stand_ins(engine: &Engine, component: &Component) -> Result<Linker<State>, LoadProblem> {
+    for (name, need) in needs(engine, component) {
+        if let Need::Absent(advice) = need {
+            return Err(LoadProblem::UnknownImport {
+                interface: crate::manifest::shown(&name),
+                advice,
+            });
+        }
+    }
     let mut linker = Linker::new(engine.wasm());
-    fill(&mut linker, |_| true)
-        .and_then(|()| linker.define_unknown_imports_as_traps(component))
-        .map_err(|error| LoadProblem::Imports(Opaque::new(error)))?;
+    fill(&mut linker, |_| true).map_err(|error| LoadProblem::Imports(Opaque::new(error)))?;
     Ok(linker)
 }
 

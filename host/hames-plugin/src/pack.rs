@@ -7,6 +7,14 @@ use crate::manifest::{Manifest, ManifestError, SECTION};
 /// Id of a custom section in modules and components.
 const CUSTOM: u8 = 0;
 
+/// What a component says about itself, read without compiling it; empty if it says nothing.
+///
+/// # Errors
+/// [`LoadProblem`] if it is no component, or has a bad manifest.
+pub fn manifest(component: &[u8]) -> Result<Manifest, LoadProblem> {
+    inspect(component)
+}
+
 /// A component with a manifest (its JSON text), which is checked as at load.
 ///
 /// # Errors

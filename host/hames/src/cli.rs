@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::command::{chat, completions, config, resume, run};
+use crate::command::{chat, completions, config, plugin, replay, resume, run, sessions, tool};
 
 /// Runs language-model agents whose tools are plugins in a sandbox.
 #[derive(Debug, Parser)]
@@ -70,6 +70,14 @@ pub enum Command {
     Config(config::Args),
     /// Say whether everything a run needs is there
     Doctor,
+    /// List, show, search, copy, move and remove stored sessions
+    Sessions(sessions::Args),
+    /// Run a stored session again against its own recording and compare the requests
+    Replay(replay::Args),
+    /// List, inspect, check and pack plugins
+    Plugin(plugin::Args),
+    /// Call a plugin's tool without a model
+    Tool(tool::Args),
     /// Print a shell's completions
     Completions(completions::Args),
 }

@@ -8,13 +8,21 @@
 //! | `config` | [`config`] |
 //! | `doctor` | [`doctor`] |
 //! | `completions` | [`completions`] |
+//! | `sessions` | [`sessions`] |
+//! | `replay` | [`replay`] |
+//! | `plugin` | [`plugin`] |
+//! | `tool` | [`tool`] |
 
 pub mod chat;
 pub mod completions;
 pub mod config;
 pub mod doctor;
+pub mod plugin;
+pub mod replay;
 pub mod resume;
 pub mod run;
+pub mod sessions;
+pub mod tool;
 
 use crate::cli::{Command, Common};
 use crate::config::Environment;
@@ -43,5 +51,9 @@ pub async fn run(command: Command, context: &Context) -> anyhow::Result<Exit> {
         Command::Config(args) => config::run(args, context).await,
         Command::Doctor => doctor::run(context).await,
         Command::Completions(args) => completions::run(&args, context),
+        Command::Sessions(args) => sessions::run(args, context).await,
+        Command::Replay(args) => replay::run(args, context).await,
+        Command::Plugin(args) => plugin::run(args, context).await,
+        Command::Tool(args) => tool::run(args, context).await,
     }
 }

@@ -36,6 +36,15 @@ pub fn session_id(now_ms: u64) -> SessionId {
     ))
 }
 
+/// A time as a person reads it: UTC, to the second.
+#[must_use]
+pub fn shown_time(time_ms: u64) -> String {
+    let seconds = time_ms / 1000;
+    let (year, month, day) = date(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+}
+
 /// The date of a day counted from 1970-01-01, in the Gregorian calendar.
 fn date(days: u64) -> (u64, u64, u64) {
     let is_leap =
