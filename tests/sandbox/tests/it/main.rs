@@ -16,7 +16,7 @@ mod load;
 mod network;
 mod packed;
 mod parity;
+mod precompiled;
 mod python;
 mod sdk;
-mod precompiled;
 mod session;

@@ -16,6 +16,6 @@ mod listeners;
 mod misbehaving;
 mod observers;
 mod own_content;
-mod shipped;
 mod path_guard;
+mod shipped;
 mod stage;
