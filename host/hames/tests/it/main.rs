@@ -13,6 +13,7 @@ mod commands;
 mod config;
 mod kit;
 mod model;
+mod peers;
 mod plugins;
 mod readme;
 mod replays;
