@@ -118,6 +118,10 @@ impl<P: Paper> View for TextView<P> {
 
     fn call(&mut self, call: &ToolCallEvent, card: Option<&ToolView>) -> io::Result<()> {
         let line = match card {
+            // Many titles begin with the tool's name themselves.
+            Some(card) if card::title(card).starts_with(call.name.as_str()) => {
+                format!("• {}", card::title(card))
+            }
             Some(card) => format!("• {}: {}", visible(&call.name), card::title(card)),
             None => format!("• {} {}", visible(&call.name), card::one_line(&call.arguments)),
         };
