@@ -65,6 +65,20 @@ pub fn armed(attack: &str) -> String {
     )
 }
 
+/// A plugin without tools whose `start` runs `attack`: it may call the core functions `with`, defined in `before` and
+/// imported in `module` from "host".
+///
+/// # Errors
+/// If the text isn't a component.
+pub fn starting_component(
+    before: &str,
+    with: &[&str],
+    module: &str,
+    attack: &str,
+) -> anyhow::Result<Vec<u8>> {
+    component::starting_component(before, with, module, attack)
+}
+
 /// An attack in `execute`.
 fn in_call(name: &'static str, attack: &str, expects: Expect) -> anyhow::Result<Attack> {
     with(

@@ -193,7 +193,7 @@ pub fn with_section(binary: &[u8], name: &str, data: &[u8]) -> Arc<[u8]> {
     all.into()
 }
 
-fn leb(mut number: usize) -> Vec<u8> {
+pub(crate) fn leb(mut number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
         let low = u8::try_from(number & 0x7f).unwrap_or(0);

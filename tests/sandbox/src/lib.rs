@@ -10,4 +10,5 @@ pub mod handmade;
 pub mod home;
 pub mod listening;
 pub mod rounds;
+pub mod smith;
 pub mod trial;

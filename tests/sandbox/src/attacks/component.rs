@@ -83,6 +83,22 @@ impl Starting<'_> {
     }
 }
 
+pub(super) fn starting_component(
+    before: &str,
+    with: &[&str],
+    module: &str,
+    attack: &str,
+) -> anyhow::Result<Vec<u8>> {
+    let starting = Starting {
+        before,
+        with,
+        module,
+        attack,
+        behind: "",
+    };
+    starting.component()
+}
+
 fn starting(name: &'static str, starting: &Starting<'_>, expects: Expect) -> anyhow::Result<Attack> {
     let component = starting
         .component()

@@ -4,6 +4,7 @@ use hames_sandbox_tests::attacks;
 use hames_sandbox_tests::handmade::Module;
 use hames_sandbox_tests::home::{Home, first_tool};
 use hames_sandbox_tests::rounds::Rounds;
+use hames_sandbox_tests::smith::{Came, attempt as attempt_seed};
 use hames_sandbox_tests::trial::attempt;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -81,6 +82,20 @@ async fn a_file_that_ends_early_is_refused() {
         let refused = home.load("short", good[..end].into()).await;
         assert!(refused.is_err(), "cut at {end} of {}", good.len());
     }
+}
+
+/// The short form of `smith-rounds`.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_thought_of_is_survived() {
+    let home = Home::new().unwrap();
+    let mut ran = 0;
+    for seed in 0..60 {
+        match attempt_seed(&home, seed).await.unwrap() {
+            Came::Failed | Came::Loaded => ran += 1,
+            Came::Nothing | Came::Refused => {}
+        }
+    }
+    assert!(ran > 10, "only {ran} ran at all");
 }
 
 /// The short form of `attack-rounds`.
