@@ -9,6 +9,7 @@
 mod adapter;
 mod approval;
 mod deviations;
+mod extras;
 mod fault;
 pub mod interrupt;
 mod listener;
@@ -29,9 +30,10 @@ use anyhow::Context;
 use hames_agent::repeat::RepeatConfig;
 use hames_types::json::Json;
 
+use self::extras::Extras;
 use self::sandbox::shipped::Repeats;
 use self::store::Kind;
-use self::world::{Extras, World};
+use self::world::World;
 use super::case::{Case, Mode};
 use super::outcome::Outcome;
 use super::rules;

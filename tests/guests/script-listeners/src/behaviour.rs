@@ -97,6 +97,7 @@ impl Invocation {
             agent: self.agent.as_deref(),
             main: self.main.as_deref(),
             waits: self.waits,
+            append: Some(script::surface::replace),
         }
     }
 }

@@ -14,6 +14,7 @@ const ACTOR: Actor<'_> = Actor {
     agent: None,
     main: None,
     waits: true,
+    append: None,
 };
 
 /// Runs the steps in order; the first that ends the call decides.

@@ -4,9 +4,11 @@ use hames_sdk::agent;
 use hames_sdk::bindings::imports::hames::plugin::{kv, wait};
 use hames_sdk::error::Error;
 use hames_sdk::serde_json::Value;
-use hames_sdk::session::{self, EventBody, StandIn};
 
 use crate::values;
+
+/// Does an append, if a verb of the contract does the same; the inner error is the session's.
+pub type Append = fn(&Value) -> Result<Option<Result<(), Error>>, Error>;
 
 /// Who acts, and for whom.
 pub struct Actor<'a> {
@@ -18,6 +20,8 @@ pub struct Actor<'a> {
     pub main: Option<&'a str>,
     /// Whether it may wait.
     pub waits: bool,
+    /// What appends are done with, if any are.
+    pub append: Option<Append>,
 }
 
 impl Actor<'_> {
@@ -57,10 +61,10 @@ impl Actor<'_> {
                 agent::inject(&content(), source().as_ref(), meta.as_deref())
             }
             "cancel" => agent::cancel(),
-            "append" => match self.replaces(op)? {
-                Some(replaced) => replaced,
-                None => return Err(self.not_in_contract(word)),
-            },
+            "append" => {
+                let appended = self.append.and_then(|append| append(op).transpose());
+                appended.ok_or_else(|| self.not_in_contract(word))??
+            }
             "open" => {
                 let gate = op["name"].as_str().or(op["gate"].as_str()).unwrap_or_default();
                 kv::set(&gate_key(gate), b"open").map_err(|error| Error::new(format!("{error:?}")))
@@ -77,27 +81,6 @@ impl Actor<'_> {
         }
     }
 
-    /// Does an append that replaces a part of the history, if a verb of the contract does the same.
-    fn replaces(&self, op: &Value) -> Result<Option<Result<(), Error>>, Error> {
-        let (data, range) = (&op["data"], &op["surfaceOp"]);
-        let (Some(first), Some(last)) = (range["start"].as_u64(), range["end"].as_u64()) else {
-            return Ok(None);
-        };
-        let content = values::blocks(&data["content"]);
-        let kind = match op["type"].as_str() {
-            Some("user/message") => StandIn::Prompt,
-            Some("context/message") => StandIn::Context,
-            Some("tool/result") if first == last && keeps_the_rest(first, data)? => {
-                return Ok(Some(session::replace_result_with(first, &content).map(drop)));
-            }
-            Some(_) | None => return Ok(None),
-        };
-        let listed = op["sourceEventSeqs"].as_array();
-        let sources: Vec<u64> = listed.into_iter().flatten().filter_map(Value::as_u64).collect();
-        let done = session::replace_as(kind, first..=last, &content, &sources);
-        Ok(Some(done.map(drop)))
-    }
-
     /// Whether an op is addressed to the agent that calls, the only one there is in the contract.
     fn reaches(&self, op: &Value) -> bool {
         let named = op["agent"].as_str().or(op["session"].as_str());
@@ -107,22 +90,6 @@ impl Actor<'_> {
             (None, None) => true,
         }
     }
-}
-
-/// Whether a result in the log differs from this one in nothing but its content.
-fn keeps_the_rest(seq: u64, data: &Value) -> Result<bool, Error> {
-    let page = session::read(seq, 1, &[])?;
-    Ok(match page.events.first().map(|event| &event.body) {
-        Some(EventBody::ToolResult(result)) => {
-            data["turn"] == result.turn
-                && data["step"] == result.step
-                && data["callId"] == result.call_id.as_str()
-                && data["isError"] == result.is_error
-                && data.get("error").is_none()
-                && result.error.is_none()
-        }
-        Some(_) | None => false,
-    })
 }
 
 /// Waits for a gate that somebody else opens.

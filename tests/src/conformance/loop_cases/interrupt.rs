@@ -16,7 +16,8 @@ use hames_types::json::Json;
 use hames_types::message::History;
 use hames_types::turn::CancelCause;
 
-use super::world::{Extras, World};
+use super::extras::Extras;
+use super::world::World;
 use super::yielding::Yields;
 use super::{ops, snapshot};
 

@@ -26,11 +26,10 @@ use tokio::sync::watch;
 
 use super::adapter::ScriptAdapter;
 use super::approval::ScriptApprover;
-use super::interrupt::Watch;
+use super::extras::Extras;
 use super::prompt::prompts;
-use super::store::{Kind, Shelf};
+use super::store::Shelf;
 use super::tool::ScriptGuard;
-use super::yielding::Yields;
 use super::{fault, listener, observer, ops, sandbox, tool, yielding};
 
 /// How often the runner lets everything runnable go on before it takes it to be settled.
@@ -46,23 +45,6 @@ pub(super) struct World {
     extras: Extras,
     shelf: Mutex<Option<Shelf>>,
     bodies: AtomicUsize,
-}
-
-/// What a scenario is played with beside its script.
-#[derive(Default)]
-pub(super) struct Extras {
-    /// Watches the main agent's driver.
-    pub(super) watch: Option<Arc<Watch>>,
-    /// Lets others go first at every await.
-    pub(super) yields: Option<Yields>,
-    /// On which kind of store it runs.
-    pub(super) kind: Option<Kind>,
-    /// Its tools, if they are guests.
-    pub(super) guests: Option<sandbox::Tools>,
-    /// Its listeners, if they are.
-    pub(super) listeners: Option<sandbox::listeners::Guests>,
-    /// Who counts repeated calls beside them.
-    pub(super) repeats: Option<sandbox::shipped::Repeats>,
 }
 
 /// What is recorded, and what goes on over a restart.
@@ -117,15 +99,7 @@ impl World {
             extras,
             bodies: AtomicUsize::new(0),
         });
-        if let Some(guests) = &world.extras.guests {
-            guests.serve(&world);
-        }
-        if let Some(listeners) = &world.extras.listeners {
-            listeners.serve(&world);
-        }
-        if let Some(repeats) = &world.extras.repeats {
-            repeats.serve(&world);
-        }
+        world.extras.serve(&world);
         world.compose()?;
         Ok(world)
     }
