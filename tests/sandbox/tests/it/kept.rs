@@ -31,10 +31,7 @@ fn stores(folder: &Path) -> Vec<(&'static str, Arc<dyn PluginStore>)> {
 }
 
 /// Runs a promise of the port against every store.
-#[expect(
-    clippy::print_stderr,
-    reason = "a failed promise says which store broke it"
-)]
+#[expect(clippy::print_stderr, reason = "a failed promise says which store broke it")]
 fn promise(check: impl Fn(&dyn PluginStore)) {
     let folder = tempfile::tempdir().unwrap();
     for (name, store) in stores(folder.path()) {
