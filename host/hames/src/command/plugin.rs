@@ -7,6 +7,7 @@
 //! | `list` | `{"type": "plugin", "id"?, "source", "configured", "version"?, "digest"?, "tools": [name], "error"?}` |
 //! | `inspect` | `{"type": "inspection", "id", "version", "digest", "bytes", "tools": [{"name", "description", "parameters", "timeoutMs"?}], "toolsError"?, "listens": [interface], "kinds": [{"sum", "tag"}], "config"?, "reach": [{"import", "needs": [capability], "missing"?}], "wants": [{"grant", "reason"}], "granted": [capability], "unused": [capability], "configured": id or null}` |
 //! | `check` | `{"type": "check", "plugin", "ok", "tools"?, "error"?: {"code", "message", "causes"}}` |
+//! | `order` | `{"type": "listener", "point", "plugin", "phase", "authority": "full" or "restrict" or "none", "onFailure": "closed" or "open" or null}` |
 //! | `backtest` | `{"type": "difference", "session", "seq", "point", "call"?, "then", "now"}` for each, then `{"type": "backtest", "sessions", "asked", "differences"}` |
 //! | `pack` | `{"type": "packed", "file", "id", "digest", "bytes"}` |
 
@@ -14,6 +15,7 @@ mod backtest;
 mod check;
 mod inspect;
 mod list;
+mod order;
 mod pack;
 
 use std::path::PathBuf;
@@ -51,6 +53,8 @@ enum What {
         /// Configured plugins' ids, `builtin:NAME`s or files; all that are configured if absent
         plugins: Vec<String>,
     },
+    /// Print who is asked at which point, in order: the first is outermost
+    Order,
     /// Ask a policy again what was asked in recorded sessions, and show what it would decide otherwise
     Backtest {
         /// A file, `builtin:NAME`, or a configured plugin's id; it gets the configuration and the grants of its id
@@ -81,6 +85,7 @@ pub async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
         What::List => list::run(context).await,
         What::Inspect { plugin } => inspect::run(&plugin, context).await,
         What::Check { plugins } => check::run(&plugins, context).await,
+        What::Order => order::run(context).await,
         What::Backtest { plugin, sessions } => backtest::run(&plugin, &sessions, context).await,
         What::Pack {
             component,

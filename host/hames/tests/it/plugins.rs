@@ -110,3 +110,31 @@ fn a_trap_is_one_line_with_plugin_and_cause() {
     let config = with_todo(&user, &listener(&user, "trapper", Does::Trap));
     expect_file!["seen/trap.txt"].assert_eq(&run(&user, &config, &planner(), &[]).all());
 }
+
+#[test]
+fn who_is_asked_where_is_shown_in_the_order_of_asking() {
+    let user = User::new();
+    let plugins: Vec<String> = [
+        ("last", "late"),
+        ("middle", "normal"),
+        ("front", "early"),
+        ("inner", "normal"),
+    ]
+    .iter()
+    .map(|(id, phase)| listener(&user, id, Does::Answer(ASK.to_vec())) + &format!("phase = \"{phase}\"\n"))
+    .collect();
+    let config = user
+        .write("work/own.toml", &plugins.concat())
+        .display()
+        .to_string();
+    let told = user.run(&["plugin", "order", "--config", &config]);
+    assert_eq!(told.code, Some(0), "{}", told.err);
+    expect![[r#"
+        pre-execute  front  early, may restrict, fails closed
+        pre-execute  middle  normal, may restrict, fails closed
+        pre-execute  inner  normal, may restrict, fails closed
+        pre-execute  last  late, may restrict, fails closed
+    "#]]
+    .assert_eq(&told.out);
+    assert_eq!(user.run(&["plugin", "order", "--config", &config]).out, told.out);
+}
