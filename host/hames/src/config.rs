@@ -4,7 +4,7 @@
 //! `--set`. Who has no file gets the built-in demonstration in place of both.
 //!
 //! Read in this order: [`keys`] (what there is), [`value`] (how a value is written), [`settings`] (the layers),
-//! [`build`](mod@build) (settings to types), [`trust`] (what a stranger's project file may not do by itself).
+//! `build` (settings to types), [`trust`] (what a stranger's project file may not do by itself).
 
 mod build;
 mod environment;

@@ -4,7 +4,7 @@
 //! [`output`] (what a person and a program see), [`config`] (what is configured, and from where).
 //!
 //! **A new command** is a file in `command/` with its `Args` and a `run`, a variant in [`cli::Command`], and an arm in
-//! [`command::run`]. Whatever it prints goes through [`Output`](output::Output): text for people, one JSON value per
+//! [`command::run()`]. Whatever it prints goes through [`Output`]: text for people, one JSON value per
 //! line under `--json`, whose shape is documented beside the command.
 
 pub mod builtin;
