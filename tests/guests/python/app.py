@@ -49,7 +49,8 @@ class Tools(exports.Tools):
         if not words:
             raise Err(ToolError_Failed(Fault("there are no words", "ValueError", "NO_WORDS", FaultOrigin.FOREIGN, None, [])))
         log.write(log.Level.INFO, f"counted {len(words)} words")
-        text = ", ".join(f"{word} {count}" for word, count in words.most_common(3))
+        # Not `most_common(3)`: that imports a module when it is called, and a component has no files to import from.
+        text = ", ".join(f"{word} {count}" for word, count in words.most_common()[:3])
         meta = json.dumps(dict(words))
         return ToolOutput([ContentBlock_Text(TextBlock(text, None))], meta, [])
 

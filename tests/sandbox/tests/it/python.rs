@@ -91,8 +91,10 @@ async fn a_plugin_in_python_is_a_plugin() {
         .execute(&call(&tool, json!({ "words": 7 })), &quiet())
         .await
         .unwrap_err();
-    assert_eq!(
-        fault.message(),
-        "invalid arguments: missing required property \"text\""
+    let message = fault.message();
+    assert!(message.starts_with("invalid arguments: "), "{message}");
+    assert!(
+        message.ends_with("missing required property \"text\""),
+        "{message}"
     );
 }
