@@ -53,7 +53,7 @@ pub(super) async fn run(plugin: &str, sessions: &[String], context: &Context) ->
     Ok(if differences == 0 {
         Exit::Done
     } else {
-        Exit::Different
+        Exit::Failed
     })
 }
 
