@@ -21,8 +21,20 @@ pub(crate) enum Fuel {
     Counted,
 }
 
+impl Fuel {
+    /// What a plugin needs: what decides is counted, so that a decision tells what it cost, and what is limited.
+    pub(crate) const fn for_a_plugin(decides: bool, limit: Option<u64>) -> Self {
+        if decides || limit.is_some() {
+            Self::Counted
+        } else {
+            Self::Uncounted
+        }
+    }
+}
+
 struct Inner {
     wasm: wasmtime::Engine,
+    fuel: Fuel,
     places: Arc<Semaphore>,
     /// Where calls wait for others: apart from the places, so that those they wait for find one.
     rooms: Arc<Semaphore>,
@@ -47,12 +59,11 @@ impl Engine {
     /// # Errors
     /// If the address space or the ticking thread can't be had.
     pub(crate) fn new(capacity: Capacity, fuel: Fuel) -> wasmtime::Result<Self> {
-        let mut config = config(capacity);
-        config.consume_fuel(fuel == Fuel::Counted);
-        let wasm = wasmtime::Engine::new(&config)?;
+        let wasm = wasmtime::Engine::new(&config(capacity, fuel))?;
         let ticker = Ticker::start(&wasm)?;
         Ok(Self(Arc::new(Inner {
             wasm,
+            fuel,
             places: Arc::new(Semaphore::new(capacity.calls as usize)),
             rooms: Arc::new(Semaphore::new(capacity.waiting as usize)),
             ticker,
@@ -63,13 +74,18 @@ impl Engine {
     ///
     /// # Errors
     /// If this machine can't run such an engine.
-    pub(crate) fn compiler() -> wasmtime::Result<wasmtime::Engine> {
-        wasmtime::Engine::new(&config(Capacity::default()))
+    pub(crate) fn compiler(fuel: Fuel) -> wasmtime::Result<wasmtime::Engine> {
+        wasmtime::Engine::new(&config(Capacity::default(), fuel))
     }
 
     /// Wasmtime's side of it.
     pub(crate) fn wasm(&self) -> &wasmtime::Engine {
         &self.0.wasm
+    }
+
+    /// Whether what runs in it is counted.
+    pub(crate) fn fuel(&self) -> Fuel {
+        self.0.fuel
     }
 
     /// A place for a call; waits while all are taken.
@@ -182,9 +198,10 @@ fn tick(state: &Weak<TickerState>, wasm: &wasmtime::EngineWeak) {
     }
 }
 
-fn config(capacity: Capacity) -> Config {
+fn config(capacity: Capacity, fuel: Fuel) -> Config {
     let mut config = Config::new();
     config
+        .consume_fuel(fuel == Fuel::Counted)
         .epoch_interruption(true)
         // A listener's answer must be the same everywhere.
         .relaxed_simd_deterministic(true)

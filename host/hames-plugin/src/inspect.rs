@@ -11,12 +11,22 @@ use wasmparser::{Encoding, Parser, Payload};
 use crate::error::LoadProblem;
 use crate::limits::{MAX_BODY, MAX_ITEMS, MAX_NESTING, MAX_PARTS};
 use crate::manifest::{Manifest, ManifestError, SECTION};
+use crate::point::{Point, PointKind};
+
+/// What a component says about itself.
+#[derive(Default)]
+pub(crate) struct Inspected {
+    pub(crate) manifest: Manifest,
+    /// Whether it offers a listener that decides. What it computes is counted then, so that a decision says what it
+    /// cost and comes out the same anywhere.
+    pub(crate) decides: bool,
+}
 
 /// Looks at a component without running it.
 ///
 /// # Errors
 /// [`LoadProblem`] if it is malformed, beyond the bounds, or has a bad manifest.
-pub(crate) fn inspect(bytes: &[u8]) -> Result<Manifest, LoadProblem> {
+pub(crate) fn inspect(bytes: &[u8]) -> Result<Inspected, LoadProblem> {
     guarded(|| walk(bytes))?
 }
 
@@ -43,9 +53,10 @@ struct Counts {
     parts: usize,
     items: u32,
     manifest: Option<Manifest>,
+    decides: bool,
 }
 
-fn walk(bytes: &[u8]) -> Result<Manifest, LoadProblem> {
+fn walk(bytes: &[u8]) -> Result<Inspected, LoadProblem> {
     let mut counts = Counts::default();
     let mut is_first = true;
     for payload in Parser::new(0).parse_all(bytes) {
@@ -57,7 +68,10 @@ fn walk(bytes: &[u8]) -> Result<Manifest, LoadProblem> {
         }
         count(&mut counts, &payload)?;
     }
-    Ok(counts.manifest.unwrap_or_default())
+    Ok(Inspected {
+        manifest: counts.manifest.unwrap_or_default(),
+        decides: counts.decides,
+    })
 }
 
 #[expect(
@@ -111,7 +125,18 @@ fn count(counts: &mut Counts, payload: &Payload<'_>) -> Result<(), LoadProblem> 
         Payload::ComponentTypeSection(section) => add(counts, section.count()),
         Payload::ComponentCanonicalSection(section) => add(counts, section.count()),
         Payload::ComponentImportSection(section) => add(counts, section.count()),
-        Payload::ComponentExportSection(section) => add(counts, section.count()),
+        Payload::ComponentExportSection(section) => {
+            // Of what lies inside it, nothing is called.
+            if counts.depth == 0 {
+                for export in section.clone() {
+                    let export = export.map_err(|error| LoadProblem::Malformed {
+                        problem: error.to_string(),
+                    })?;
+                    counts.decides |= decides(export.name.name);
+                }
+            }
+            add(counts, section.count())
+        }
         Payload::CustomSection(section) if section.name() == SECTION => {
             if counts.manifest.is_some() {
                 return Err(ManifestError::Several.into());
@@ -137,4 +162,13 @@ fn bound(what: &'static str, found: usize, limit: usize) -> Result<(), LoadProbl
         found: found as u64,
         limit: limit as u64,
     })
+}
+
+/// Whether an interface of that name is one of a listener that decides, in whatever version.
+fn decides(name: &str) -> bool {
+    let unversioned = |name: &'static str| name.split('@').next();
+    Point::ALL
+        .iter()
+        .filter(|point| point.kind() != PointKind::Observer)
+        .any(|point| unversioned(point.interface()) == name.split('@').next())
 }

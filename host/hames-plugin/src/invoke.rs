@@ -14,7 +14,7 @@ use wasmtime::component::{Instance, InstancePre, ResourceTableError};
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Fuel};
 use crate::error::{CallError, Limit, Opaque};
 use crate::limits::{MAX_RESOURCES, MAX_SYNCHRONOUS};
 use crate::state::{Call, State};
@@ -149,30 +149,24 @@ impl Site {
         let mut store = self
             .store(call)
             .map_err(|error| CallError::Broken(Opaque::new(error)))?;
-        let done = match self.pre.instantiate_async(&mut store).await {
-            Ok(instance) => work(&mut store, &instance).await,
+        let store = &mut store.0;
+        let done = match self.pre.instantiate_async(&mut *store).await {
+            Ok(instance) => work(store, &instance).await,
             Err(error) => Err(error),
         };
-        if let Some(spent) = &store.data().call.spent
-            && let Some(fuel) = self.who.limits.fuel
-            && let Ok(left) = store.get_fuel()
-        {
-            // Set once: this is the call's end.
-            spent.get_or_init(|| fuel.saturating_sub(left));
-        }
         // Whatever happened, the store is dropped with everything in it: after an error it is dead anyway.
         done.map_err(|error| explain(error, store.data()))
     }
 
-    fn store(&self, call: Call) -> wasmtime::Result<Store<State>> {
+    fn store(&self, call: Call) -> wasmtime::Result<Metered> {
         let is_synchronous = call.is_synchronous;
         let mut store = Store::new(self.engine.wasm(), State::new(Arc::clone(&self.who), call)?);
         store.limiter(|state| &mut state.meter);
         store.set_hostcall_fuel(self.who.limits.crossing);
         store.set_max_component_handles(MAX_RESOURCES);
         // Set before instantiation, which is guest code, too.
-        if let Some(fuel) = self.who.limits.fuel {
-            store.set_fuel(fuel)?;
+        if self.engine.fuel() == Fuel::Counted {
+            store.set_fuel(self.who.limits.fuel.unwrap_or(u64::MAX))?;
         }
         store.set_epoch_deadline(1);
         let stretch = self.who.limits.stretch;
@@ -188,7 +182,22 @@ impl Site {
             began = now;
             Ok(UpdateDeadline::Yield(1))
         });
-        Ok(store)
+        Ok(Metered(store))
+    }
+}
+
+/// The store of one call. When it goes, whether the call came to its end or is dropped on the way, the fuel it used is
+/// written to where whoever called looks for it.
+struct Metered(Store<State>);
+
+impl Drop for Metered {
+    fn drop(&mut self) {
+        let Ok(left) = self.0.get_fuel() else { return };
+        let state = self.0.data();
+        if let Some(spent) = &state.call.spent {
+            let given = state.who.limits.fuel.unwrap_or(u64::MAX);
+            spent.get_or_init(|| given.saturating_sub(left));
+        }
     }
 }
 

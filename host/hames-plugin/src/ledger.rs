@@ -129,9 +129,9 @@ impl<'a> Entry<'a> {
             let took = writing.begun.elapsed().saturating_sub(waited).as_micros();
             let took = u64::try_from(took).unwrap_or(u64::MAX);
             writing.fields.insert("tookUs".to_owned(), took.into());
-            if let Some(fuel) = writing.spent.get() {
-                writing.fields.insert("fuel".to_owned(), (*fuel).into());
-            }
+            // Nothing where it didn't come to a call.
+            let fuel = writing.spent.get().copied().unwrap_or_default();
+            writing.fields.insert("fuel".to_owned(), fuel.into());
         }
     }
 

@@ -109,7 +109,8 @@ pub struct Limits {
     /// How long inspecting and compiling may take. Compiling 2 MiB takes about 1 s.
     pub load: Duration,
     /// How much one call may compute, in units of fuel: about one for each instruction of the machine it is compiled
-    /// for. The same call takes the same fuel everywhere. Absent, nothing is counted and nothing is limited but time.
+    /// for. The same call takes the same fuel everywhere. Absent, time is the limit; what decides is counted all the same,
+    /// other plugins are not.
     pub fuel: Option<u64>,
     /// Memory of one call, all linear memories together, in bytes; at most [`MAX_MEMORY`].
     pub memory: usize,

@@ -19,7 +19,7 @@ use crate::engine::{Engine, Fuel};
 use crate::error::{CallError, Limit, LoadError, LoadProblem, Opaque};
 use crate::exports::Exports;
 use crate::grant::{Capability, Grant};
-use crate::inspect::{guarded, inspect};
+use crate::inspect::{Inspected, guarded, inspect};
 use crate::invoke::Site;
 use crate::ledger::{DECISION_KIND, Ledger};
 use crate::limits::{Capacity, Limits, MAX_MEMORY, MAX_TOOLS};
@@ -98,7 +98,7 @@ pub struct Inspection {
 #[derive(Clone)]
 pub struct Sandbox {
     engine: Engine,
-    /// For plugins whose fuel is limited; made when the first of them is loaded.
+    /// For plugins that decide or whose fuel is limited; made when the first of them is loaded.
     counting: Arc<OnceLock<Engine>>,
     capacity: Capacity,
     cache: Option<Cache>,
@@ -108,6 +108,7 @@ pub struct Sandbox {
 
 /// A component that is compiled, and what was found on the way.
 struct Compiled {
+    engine: Engine,
     component: Component,
     manifest: Manifest,
     digest: String,
@@ -180,12 +181,12 @@ impl Sandbox {
             problem: Box::new(problem),
         };
         let spec = PluginSpec::new(id.clone(), component);
-        let compiled = self.compiled(&self.engine, &spec).await.map_err(name)?;
+        let compiled = self.compiled(&spec).await.map_err(name)?;
         let ty = compiled.component.component_type();
-        let wasm = self.engine.wasm();
+        let wasm = compiled.engine.wasm();
         Ok(Inspection {
             imports: ty.imports(wasm).map(|(name, _)| name.to_owned()).collect(),
-            needs: link::needs(&self.engine, &compiled.component),
+            needs: link::needs(&compiled.engine, &compiled.component),
             exports: ty.exports(wasm).map(|(name, _)| name.to_owned()).collect(),
             digest: compiled.digest,
             manifest: compiled.manifest,
@@ -200,11 +201,10 @@ impl Sandbox {
     pub async fn tools(&self, spec: PluginSpec) -> Result<Vec<ToolDefinition>, LoadError> {
         let id = spec.id.clone();
         let listed = async {
-            let engine = self.engine_for(&spec.limits)?;
-            let compiled = self.compiled(&engine, &spec).await?;
-            let linker = link::stand_ins(&engine, &compiled.component)?;
+            let compiled = self.compiled(&spec).await?;
+            let linker = link::stand_ins(&compiled.engine, &compiled.component)?;
             let grant = Grant::default();
-            let loaded = self.bound(engine, &linker, PluginSpec { grant, ..spec }, compiled)?;
+            let loaded = self.bound(&linker, PluginSpec { grant, ..spec }, compiled)?;
             list(&loaded).await
         };
         match listed.await {
@@ -245,12 +245,16 @@ impl Sandbox {
     }
 
     async fn load_spec(&self, spec: PluginSpec, declares: bool) -> Result<Plugin, LoadProblem> {
-        let engine = self.engine_for(&spec.limits)?;
-        let compiled = self.compiled(&engine, &spec).await?;
+        let compiled = self.compiled(&spec).await?;
         check_spec(&spec, &compiled.manifest)?;
-        link::check(&engine, &compiled.component, &compiled.manifest, &spec.grant)?;
+        link::check(
+            &compiled.engine,
+            &compiled.component,
+            &compiled.manifest,
+            &spec.grant,
+        )?;
         let (kinds, is_shipped) = (compiled.manifest.kinds.clone(), spec.is_shipped);
-        let mut loaded = self.linked(engine, spec, compiled)?;
+        let mut loaded = self.linked(spec, compiled)?;
         check_listeners(&loaded)?;
         check_exports(&loaded).await?;
         loaded.tools = list(&loaded).await?;
@@ -264,18 +268,21 @@ impl Sandbox {
     }
 
     /// Inspected and compiled, or found in the cache.
-    async fn compiled(&self, engine: &Engine, spec: &PluginSpec) -> Result<Compiled, LoadProblem> {
+    async fn compiled(&self, spec: &PluginSpec) -> Result<Compiled, LoadProblem> {
         if spec.component.len() > spec.limits.component {
             return Err(LoadProblem::TooLarge {
                 found: spec.component.len(),
                 limit: spec.limits.component,
             });
         }
-        let (engine, cache, limit) = (engine.clone(), self.cache.clone(), spec.limits.load);
+        let (sandbox, fuel, limit) = (self.clone(), spec.limits.fuel, spec.limits.load);
         let (bytes, pinned, precompiled) =
             (Arc::clone(&spec.component), spec.digest.clone(), spec.precompiled);
         let work = tokio::task::spawn_blocking(move || {
-            compile(&engine, cache.as_ref(), &bytes, precompiled, pinned)
+            let digest = check_digest(&bytes, pinned)?;
+            let inspected = inspect(&bytes)?;
+            let engine = sandbox.engine_for(Fuel::for_a_plugin(inspected.decides, fuel))?;
+            compile(engine, sandbox.cache.as_ref(), &bytes, precompiled, (digest, inspected))
         });
         // A compilation that takes too long can't be stopped, only left alone: the bounds of the inspection keep it
         // finite, and its result goes to nobody.
@@ -288,29 +295,28 @@ impl Sandbox {
         }
     }
 
-    fn engine_for(&self, limits: &Limits) -> Result<Engine, LoadProblem> {
-        if limits.fuel.is_none() {
+    fn engine_for(&self, fuel: Fuel) -> Result<Engine, LoadProblem> {
+        if fuel == Fuel::Uncounted {
             return Ok(self.engine.clone());
         }
         if let Some(engine) = self.counting.get() {
             return Ok(engine.clone());
         }
-        let engine = Engine::new(self.capacity, Fuel::Counted)
+        let engine = Engine::new(self.capacity, fuel)
             .map_err(|error| LoadProblem::Compile(Opaque::new(error)))?;
         Ok(self.counting.get_or_init(|| engine).clone())
     }
 
-    fn linked(&self, engine: Engine, spec: PluginSpec, compiled: Compiled) -> Result<Loaded, LoadProblem> {
+    fn linked(&self, spec: PluginSpec, compiled: Compiled) -> Result<Loaded, LoadProblem> {
         let grant = spec.grant.clone().limited_to(&compiled.manifest.wanted());
         check_folders(&grant)?;
-        let linker = link::linker(&engine, &grant, &spec.id)?;
-        self.bound(engine, &linker, PluginSpec { grant, ..spec }, compiled)
+        let linker = link::linker(&compiled.engine, &grant, &spec.id)?;
+        self.bound(&linker, PluginSpec { grant, ..spec }, compiled)
     }
 
     /// A component and whatever stands behind its imports.
     fn bound(
         &self,
-        engine: Engine,
         linker: &Linker<State>,
         spec: PluginSpec,
         compiled: Compiled,
@@ -325,7 +331,7 @@ impl Sandbox {
         let mut limits = spec.limits;
         limits.memory = limits.memory.min(MAX_MEMORY);
         let who = Who {
-            uses_wasi: link::uses_wasi(&engine, &compiled.component),
+            uses_wasi: link::uses_wasi(&compiled.engine, &compiled.component),
             config: spec.config.to_string(),
             services: self.services.clone(),
             id: spec.id,
@@ -334,7 +340,7 @@ impl Sandbox {
         };
         Ok(Loaded {
             site: Site {
-                engine,
+                engine: compiled.engine,
                 pre,
                 who: Arc::new(who),
             },
@@ -351,13 +357,8 @@ impl Sandbox {
     }
 }
 
-fn compile(
-    engine: &Engine,
-    cache: Option<&Cache>,
-    bytes: &[u8],
-    precompiled: Option<Precompiled>,
-    pinned: Option<String>,
-) -> Result<Compiled, LoadProblem> {
+/// The component's digest, if it is the one it has to have.
+fn check_digest(bytes: &[u8], pinned: Option<String>) -> Result<[u8; 32], LoadProblem> {
     let digest = Sha256::digest(bytes);
     let found = hex(&digest);
     if let Some(pinned) = pinned
@@ -365,16 +366,27 @@ fn compile(
     {
         return Err(LoadProblem::Digest { found, pinned });
     }
-    let manifest = inspect(bytes)?;
+    Ok(digest.into())
+}
+
+fn compile(
+    engine: Engine,
+    cache: Option<&Cache>,
+    bytes: &[u8],
+    precompiled: Option<Precompiled>,
+    (digest, inspected): ([u8; 32], Inspected),
+) -> Result<Compiled, LoadProblem> {
     let found_compiled = precompiled
         .and_then(|code| code.component(engine.wasm()))
         .or_else(|| cache.and_then(|cache| cache.find(engine.wasm(), &digest)));
+    let compiled = |engine, component| Compiled {
+        engine,
+        component,
+        manifest: inspected.manifest,
+        digest: hex(&digest),
+    };
     if let Some(component) = found_compiled {
-        return Ok(Compiled {
-            component,
-            manifest,
-            digest: found,
-        });
+        return Ok(compiled(engine, component));
     }
     let failed = |error| LoadProblem::Compile(Opaque::new(error));
     let component = guarded(|| Component::new(engine.wasm(), bytes))?.map_err(failed)?;
@@ -382,11 +394,7 @@ fn compile(
         let serialized = component.serialize().map_err(failed)?;
         cache.keep(engine.wasm(), &digest, &serialized);
     }
-    Ok(Compiled {
-        component,
-        manifest,
-        digest: found,
-    })
+    Ok(compiled(engine, component))
 }
 
 fn check_spec(spec: &PluginSpec, manifest: &Manifest) -> Result<(), LoadProblem> {

@@ -3,7 +3,7 @@
 use wasmtime::component::Component;
 
 use crate::cache::map;
-use crate::engine::Engine;
+use crate::engine::{Engine, Fuel};
 use crate::error::{LoadProblem, Opaque};
 use crate::inspect::{guarded, inspect};
 
@@ -29,13 +29,14 @@ impl Precompiled {
     }
 }
 
-/// Compiles a component with the settings of this host, for machines like this one. Meant for build scripts.
+/// Compiles a component with the settings of this host, for machines like this one, as it is used where its fuel
+/// isn't limited. Meant for build scripts.
 ///
 /// # Errors
 /// [`LoadProblem`] if it would be refused when loaded, or can't be compiled.
 pub fn precompile(component: &[u8]) -> Result<Vec<u8>, LoadProblem> {
-    inspect(component)?;
+    let fuel = Fuel::for_a_plugin(inspect(component)?.decides, None);
     let failed = |error| LoadProblem::Compile(Opaque::new(error));
-    let engine = Engine::compiler().map_err(failed)?;
+    let engine = Engine::compiler(fuel).map_err(failed)?;
     guarded(|| engine.precompile_component(component))?.map_err(failed)
 }

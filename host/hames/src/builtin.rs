@@ -16,8 +16,8 @@ pub struct Builtin {
     precompiled: &'static [u8],
 }
 
-/// All of them, by name.
-pub const ALL: &[Builtin] = include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
+/// All of them, by name. A constant would lie in the program once for each place that uses it.
+pub static ALL: &[Builtin] = include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
 
 /// The one of this name.
 #[must_use]

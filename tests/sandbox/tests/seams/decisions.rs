@@ -50,7 +50,6 @@ fn moody_spec() -> PluginSpec {
     let mut spec = spec("policy", &moody());
     spec.grant.clocks = Some(Clocks::Real);
     spec.grant.random = Some(Random::Real);
-    spec.limits.fuel = Some(1_000_000);
     spec
 }
 
@@ -113,18 +112,20 @@ async fn a_decision_is_logged_before_its_step_closes_and_comes_out_the_same_agai
 #[tokio::test]
 async fn fuel_is_the_same_every_time_and_runs_out() {
     let mut used = Vec::new();
-    for fuel in [1_000_000, 1_000_000, 50] {
+    for fuel in [None, None, Some(1_000_000), Some(50)] {
         let stage = Stage::with("native", Default::default(), Some(Ledger::new()));
         let mut spec = moody_spec();
-        spec.limits.fuel = Some(fuel);
+        spec.limits.fuel = fuel;
         stage.add(spec).await.unwrap();
         let (run, _) = recorded(&stage).await;
         let decision = run.of(DECISION_KIND).remove(0);
         used.push((decision["fuel"].as_u64(), decision["error"]["code"].clone()));
         stage.close().await;
     }
+    assert!(used[0].0.unwrap() > 100);
     assert_eq!(used[0], used[1]);
-    assert_eq!(used[2], (Some(50), json!("PLUGIN_LIMIT_FUEL")));
+    assert_eq!(used[0], used[2]);
+    assert_eq!(used[3], (Some(50), json!("PLUGIN_LIMIT_FUEL")));
 }
 
 #[tokio::test]

@@ -228,7 +228,7 @@ pub(super) const PLUGIN: &[Key] = &[
     free(
         "plugin.*.limits.fuel",
         Kind::Count(1, 1 << 53),
-        "How much one call may compute, in units of fuel: about one per instruction, the same everywhere. By default nothing is counted and time is the limit.",
+        "How much one call may compute, in units of fuel: about one per instruction, the same everywhere. By default only time is the limit.",
     ),
     key(
         "plugin.*.limits.memory",
