@@ -282,7 +282,13 @@ impl Sandbox {
             let digest = check_digest(&bytes, pinned)?;
             let inspected = inspect(&bytes)?;
             let engine = sandbox.engine_for(Fuel::for_a_plugin(inspected.decides, fuel))?;
-            compile(engine, sandbox.cache.as_ref(), &bytes, precompiled, (digest, inspected))
+            compile(
+                engine,
+                sandbox.cache.as_ref(),
+                &bytes,
+                precompiled,
+                (digest, inspected),
+            )
         });
         // A compilation that takes too long can't be stopped, only left alone: the bounds of the inspection keep it
         // finite, and its result goes to nobody.
@@ -302,8 +308,8 @@ impl Sandbox {
         if let Some(engine) = self.counting.get() {
             return Ok(engine.clone());
         }
-        let engine = Engine::new(self.capacity, fuel)
-            .map_err(|error| LoadProblem::Compile(Opaque::new(error)))?;
+        let engine =
+            Engine::new(self.capacity, fuel).map_err(|error| LoadProblem::Compile(Opaque::new(error)))?;
         Ok(self.counting.get_or_init(|| engine).clone())
     }
 

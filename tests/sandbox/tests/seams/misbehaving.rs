@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use hames_agent::SendOptions;
-use hames_plugin::{Point, PointKind};
+use hames_plugin::{DECISION_KIND, Ledger, Point, PointKind};
 use hames_sandbox_tests::listening::{Does, Listening};
 use hames_types::content::Content;
 use hames_types::turn::{CancelCause, TurnEndReason};
@@ -31,7 +31,7 @@ fn misdeeds() -> [(Does, &'static str); 5] {
 }
 
 async fn misbehave(point: Point, does: Does, code: &str) {
-    let stage = Stage::new();
+    let stage = Stage::with("native", Default::default(), Some(Ledger::new()));
     let plugin = stage
         .add(spec("made", &Listening::at(interface(point), does.clone())))
         .await
@@ -45,6 +45,17 @@ async fn misbehave(point: Point, does: Does, code: &str) {
     let context = format!("{point} with {does:?}: {:?}", run.end());
     assert!(begun.elapsed() < BOUND, "{context} after {:?}", begun.elapsed());
     assert!(run.is_balanced(), "{context}");
+    let decisions = run.of(DECISION_KIND);
+    assert_eq!(
+        decisions.is_empty(),
+        point.kind() == PointKind::Observer,
+        "{context}"
+    );
+    for decision in decisions {
+        assert_eq!(decision["error"]["code"], code, "{context}");
+        assert!(decision["tookUs"].as_u64() > Some(0), "{context}: {decision}");
+        assert!(decision["fuel"].as_u64() > Some(0), "{context}: {decision}");
+    }
     match point {
         Point::PreExecute | Point::Guard | Point::Execute | Point::PostExecute => {
             assert!(matches!(run.end(), TurnEndReason::Completed(_)), "{context}");
