@@ -257,6 +257,8 @@ pub enum Limit {
     Resources,
     /// Fuel.
     Fuel,
+    /// Synchronous calls inside one another.
+    Nested,
 }
 
 impl Limit {
@@ -273,6 +275,7 @@ impl Limit {
             Self::Streams => "PLUGIN_LIMIT_STREAMS",
             Self::Resources => "PLUGIN_LIMIT_RESOURCES",
             Self::Fuel => "PLUGIN_LIMIT_FUEL",
+            Self::Nested => "PLUGIN_LIMIT_NESTED",
         }
     }
 
@@ -287,6 +290,7 @@ impl Limit {
             Self::Streams => "bytes on its standard streams",
             Self::Resources => "resources",
             Self::Fuel => "fuel",
+            Self::Nested => "calls inside one another",
         }
     }
 }

@@ -16,7 +16,7 @@ use wasmtime_wasi::I32Exit;
 
 use crate::engine::{Engine, Fuel};
 use crate::error::{CallError, Limit, Opaque};
-use crate::limits::{MAX_RESOURCES, MAX_SYNCHRONOUS};
+use crate::limits::{MAX_NESTED, MAX_RESOURCES};
 use crate::state::{Call, State};
 use crate::who::Who;
 
@@ -121,14 +121,16 @@ impl Site {
     /// Makes a call without waiting: a guest that waits in the host is dropped.
     ///
     /// # Errors
-    /// As [`Site::call`]; [`CallError::Busy`] if no place is free, [`CallError::Deadline`] if the guest waits.
+    /// As [`Site::call`]; [`CallError::Busy`] if no place is free, [`CallError::Deadline`] if the guest waits,
+    /// [`Limit::Nested`] if it lies in too many others.
     pub(crate) fn call_now<T: Send>(
         &self,
         limit: Duration,
         begin: impl FnOnce(Instant) -> Call + Send,
         work: impl for<'a> FnOnce(&'a mut Store<State>, &'a Instance) -> Work<'a, T> + Send,
     ) -> Result<T, CallError> {
-        let _nested = Nested::enter().ok_or(CallError::Busy)?;
+        let nested = Nested::enter(self.who.limits.nested);
+        let _nested = nested.ok_or(CallError::Limit(Limit::Nested))?;
         let _place = self.engine.try_place().ok_or(CallError::Busy)?;
         let mut call = begin(Instant::now() + limit);
         call.is_synchronous = true;
@@ -209,10 +211,15 @@ thread_local! {
 /// One synchronous call inside others.
 struct Nested;
 
+/// Whether a synchronous call is under way on this thread: what is called now was brought about by a plugin.
+pub(crate) fn is_nested() -> bool {
+    NESTED.get() > 0
+}
+
 impl Nested {
-    fn enter() -> Option<Self> {
+    fn enter(limit: usize) -> Option<Self> {
         let depth = NESTED.get();
-        if depth >= MAX_SYNCHRONOUS {
+        if depth > limit.min(MAX_NESTED) {
             return None;
         }
         NESTED.set(depth + 1);

@@ -54,7 +54,7 @@ pub use grant::{
 pub use http::{Network, Resolve};
 pub use keep::MemoryStore;
 pub use ledger::{DECISION_KIND, Ledger};
-pub use limits::{Capacity, Limits, MAX_MEMORY};
+pub use limits::{Capacity, Limits, MAX_MEMORY, MAX_NESTED};
 pub use link::Need;
 pub use listeners::{Listing, in_order, listings};
 pub use load::{Inspection, PluginSpec, Sandbox};

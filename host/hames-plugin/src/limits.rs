@@ -65,8 +65,9 @@ pub(crate) const MAX_COMMANDS: usize = 64;
 /// Longest name or one-line text of an offer, in bytes.
 pub(crate) const MAX_LINE: usize = KIB;
 
-/// How deep synchronous calls may nest: an observer that brings about what it observes would never end.
-pub(crate) const MAX_SYNCHRONOUS: usize = 4;
+/// Deepest nesting of synchronous calls that any plugin can be given: each level has a stack of its own, which is
+/// one of the pool's.
+pub const MAX_NESTED: usize = 16;
 
 /// Longest description of a tool, in bytes: the model reads it with every request.
 pub(crate) const MAX_DESCRIPTION: usize = 16 * KIB;
@@ -151,6 +152,9 @@ pub struct Limits {
     pub appended_events: usize,
     /// Verbs one call may ask of its agent.
     pub verbs: usize,
+    /// Calls of observers that may be under way, each inside the one before, when one of this plugin's begins; at most
+    /// [`MAX_NESTED`]. An observer that brings about what it observes would otherwise never end.
+    pub nested: usize,
     /// Outgoing requests of one call.
     pub requests: usize,
     /// Bytes of one HTTP answer's body.
@@ -184,6 +188,7 @@ impl Default for Limits {
             stream_bytes: 16 * KIB,
             appended_events: 64,
             verbs: 64,
+            nested: 3,
             requests: 64,
             response_bytes: 16 * MIB,
             kv: Quota {

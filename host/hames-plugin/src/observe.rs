@@ -17,9 +17,9 @@ use wasmtime::component::Instance;
 
 use crate::bindings::hames::plugin::types as wit;
 use crate::convert::events::For;
-use crate::error::CallError;
+use crate::error::{CallError, Limit};
 use crate::exports::Exports;
-use crate::invoke::Work;
+use crate::invoke::{Work, is_nested};
 use crate::plugin::{Loaded, Plugin};
 use crate::point::Point;
 use crate::seam::Viewer;
@@ -105,11 +105,11 @@ impl<N: Tells> Observe<N> for ComponentObserver<N> {
         }
         let fault = match tell(&loaded, notice) {
             Ok(Ok(())) => {
-                loaded.breakers.kept_time(N::POINT);
+                kept_time(&loaded, N::POINT);
                 return Ok(());
             }
             Ok(Err(fault)) => {
-                loaded.breakers.kept_time(N::POINT);
+                kept_time(&loaded, N::POINT);
                 admit_fault(&loaded, fault)
             }
             Err(error) => {
@@ -142,10 +142,25 @@ fn tell<N: Tells>(loaded: &Loaded, notice: &N) -> Result<Result<(), wit::Fault>,
     )
 }
 
-fn overran(loaded: &Loaded, point: Point, error: &CallError) {
-    if !matches!(error, CallError::Deadline { .. }) {
+/// It was in time. Not if it was told by a plugin's doing: one that spins could otherwise tell itself something short
+/// in between, and is never switched off.
+fn kept_time(loaded: &Loaded, point: Point) {
+    if !is_nested() {
         loaded.breakers.kept_time(point);
-        return;
+    }
+}
+
+fn overran(loaded: &Loaded, point: Point, error: &CallError) {
+    match error {
+        CallError::Deadline { .. } => {}
+        // It wasn't called at all.
+        CallError::Busy | CallError::Limit(Limit::Nested) => return,
+        CallError::Trap { .. }
+        | CallError::Limit(_)
+        | CallError::Dropped { .. }
+        | CallError::Exit(_)
+        | CallError::Broken(_)
+        | CallError::Answer { .. } => return kept_time(loaded, point),
     }
     if loaded.breakers.overran(point) {
         let text = format!(

@@ -255,6 +255,7 @@ impl Reader<'_> {
             stream_bytes: size("stream_bytes"),
             appended_events: size("appended_events"),
             verbs: size("verbs"),
+            nested: size("nested"),
             requests: size("requests"),
             response_bytes: size("response_bytes"),
             kv: Quota {

@@ -334,6 +334,12 @@ pub(super) const PLUGIN: &[Key] = &[
         "64",
         "Verbs one call may ask of its agent.",
     ),
+    key(
+        "plugin.*.limits.nested",
+        Kind::Count(0, hames_plugin::MAX_NESTED as u64),
+        "3",
+        "Calls of observers, each inside the one before, in which one of its own may lie.",
+    ),
     key("plugin.*.limits.requests", NUMBER, "64", "Requests of one call."),
     key(
         "plugin.*.limits.response_bytes",
