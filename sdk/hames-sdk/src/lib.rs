@@ -66,6 +66,7 @@ pub mod kv;
 pub mod log;
 pub mod output;
 pub mod plugin;
+pub mod room;
 pub mod seam;
 pub mod session;
 pub mod tool;

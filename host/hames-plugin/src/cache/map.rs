@@ -1,4 +1,4 @@
-//! How does compiled code get into memory? The one place of the project with `unsafe`.
+//! How does compiled code get into memory? The one place of the host with `unsafe`.
 
 #![expect(
     unsafe_code,
