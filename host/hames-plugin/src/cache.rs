@@ -74,6 +74,11 @@ impl Cache {
         Ok(Self { folder, user })
     }
 
+    /// Where it is.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Where a component compiled by this engine would be.
     fn path(&self, engine: &Engine, digest: &[u8]) -> PathBuf {
         let mut environment = Sha256Hasher(Sha256::new());

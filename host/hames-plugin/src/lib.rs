@@ -20,6 +20,7 @@ mod convert;
 mod engine;
 mod error;
 mod exports;
+mod folders;
 mod grant;
 mod host;
 mod http;

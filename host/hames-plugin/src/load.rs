@@ -18,7 +18,8 @@ use crate::convert::{Admit, Refused};
 use crate::engine::{Engine, Fuel};
 use crate::error::{CallError, Limit, LoadError, LoadProblem, Opaque};
 use crate::exports::Exports;
-use crate::grant::{Capability, Grant};
+use crate::folders;
+use crate::grant::Grant;
 use crate::inspect::{Inspected, guarded, inspect};
 use crate::invoke::Site;
 use crate::ledger::{DECISION_KIND, Ledger};
@@ -315,7 +316,7 @@ impl Sandbox {
 
     fn linked(&self, spec: PluginSpec, compiled: Compiled) -> Result<Loaded, LoadProblem> {
         let grant = spec.grant.clone().limited_to(&compiled.manifest.wanted());
-        check_folders(&grant)?;
+        folders::check(&grant, self.cache.as_ref())?;
         let linker = link::linker(&compiled.engine, &grant, &spec.id)?;
         self.bound(&linker, PluginSpec { grant, ..spec }, compiled)
     }
@@ -424,22 +425,6 @@ fn check_spec(spec: &PluginSpec, manifest: &Manifest) -> Result<(), LoadProblem>
         Ok(()) => Ok(()),
         Err(fault) => refused(fault.instance_path().to_string(), fault.to_string()),
     }
-}
-
-/// A folder that isn't there would fail every call; better now.
-fn check_folders(grant: &Grant) -> Result<(), LoadProblem> {
-    for folder in &grant.filesystem {
-        let problem = match std::fs::metadata(&folder.path) {
-            Ok(found) if found.is_dir() => continue,
-            Ok(_) => "is not a folder".to_owned(),
-            Err(error) => error.to_string(),
-        };
-        return Err(LoadProblem::Grant {
-            capability: Capability::Filesystem,
-            problem: format!("{}: {problem}", folder.path.display()),
-        });
-    }
-    Ok(())
 }
 
 /// Checks the types of what is exported, which only an instance shows.

@@ -10,6 +10,8 @@ use hames_sandbox_tests::guests;
 use hames_sandbox_tests::handmade::Module;
 use hames_sandbox_tests::home::{Home, call, first_tool, quiet};
 use hames_types::id::PluginId;
+use hames_types::port::tool::ToolRun;
+use hames_types::signal::{SignalReason, Trigger};
 use serde_json::json;
 
 fn saying(text: &str) -> Module {
@@ -122,6 +124,76 @@ async fn a_reload_takes_the_next_call() {
     home.sandbox.reload(&plugin, spec).await.unwrap();
     let output = tool.execute(&call(&tool, json!({})), &quiet()).await.unwrap();
     assert_eq!(output.content.joined_text(), "new");
+}
+
+#[tokio::test]
+async fn a_call_under_way_ends_on_the_component_it_began_on() {
+    let home = Home::new().unwrap();
+    let waiting = Module {
+        imports: r#"(import "hames:plugin/wait@0.1.0" "until-aborted" (func $until_aborted))"#.to_owned(),
+        execute: "(call $until_aborted) (call $answer (i32.const 3000) (i32.const 3))".to_owned(),
+        ..saying("old")
+    };
+    let plugin = home.load("saying", waiting.component().unwrap()).await.unwrap();
+    let tool = first_tool(&plugin).unwrap();
+    let trigger = Trigger::new();
+    let under_way: Vec<_> = (0..20)
+        .map(|_| {
+            let (tool, run) = (Arc::clone(&tool), ToolRun::new(trigger.signal()));
+            tokio::spawn(async move {
+                let output = tool.execute(&call(&tool, json!({})), &run).await.unwrap();
+                output.content.joined_text()
+            })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    for text in ["one", "two"] {
+        let spec = PluginSpec::new(PluginId::new("saying"), saying(text).component().unwrap());
+        home.sandbox.reload(&plugin, spec).await.unwrap();
+        let output = tool.execute(&call(&tool, json!({})), &quiet()).await.unwrap();
+        assert_eq!(output.content.joined_text(), text);
+    }
+    // One that isn't loaded changes nothing.
+    let broken = PluginSpec::new(PluginId::new("saying"), *b"broken");
+    home.sandbox.reload(&plugin, broken).await.unwrap_err();
+    assert!(under_way.iter().all(|call| !call.is_finished()));
+    trigger.raise(SignalReason::Withdrawn);
+    for call in under_way {
+        assert_eq!(call.await.unwrap(), "old");
+    }
+    let output = tool.execute(&call(&tool, json!({})), &quiet()).await.unwrap();
+    assert_eq!(output.content.joined_text(), "two");
+}
+
+/// Whatever runs when a component is instantiated or asked, none of it runs when it is inspected.
+#[tokio::test]
+async fn an_inspection_runs_nothing_of_the_component() {
+    let home = Home::new().unwrap();
+    let wait = r#"(import "hames:plugin/log@0.1.0" "write" (func $write (param i32 i32 i32)))"#;
+    let say = "(call $write (i32.const 2) (i32.const 2304) (i32.const 2))";
+    let component = Module {
+        imports: wait.to_owned(),
+        list: format!("{say} (loop $on (br $on)) (unreachable)"),
+        execute: format!("{say} (unreachable)"),
+        realloc: format!("{say} (unreachable)"),
+        more: "(func $first (loop $on (br $on))) (start $first)".to_owned(),
+        ..Module::default()
+    };
+    let component = component.component().unwrap();
+    let id = PluginId::new("handmade");
+    let seen = home.sandbox.inspect(&id, Arc::clone(&component)).await.unwrap();
+    assert!(
+        seen.imports.contains(&"hames:plugin/log@0.1.0".to_owned()),
+        "{:?}",
+        seen.imports
+    );
+    assert_eq!(seen.exports, ["hames:plugin/tools@0.1.0"]);
+    assert!(home.diary.lines.lock().is_empty());
+    // The same one does run when it is loaded.
+    let mut spec = PluginSpec::new(id, component);
+    spec.limits = hames_sandbox_tests::trial::narrow();
+    let refused = home.sandbox.load(spec).await.unwrap_err();
+    assert_eq!(refused.problem.code(), "PLUGIN_DEADLINE");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@
 )]
 
 mod authority;
+mod cached;
 mod calls;
 mod files;
 mod guests;
