@@ -35,6 +35,7 @@ mod load;
 mod manifest;
 mod meter;
 mod observe;
+mod opening;
 mod pack;
 mod plugin;
 mod point;

@@ -15,6 +15,7 @@ use crate::engine::Engine;
 use crate::error::{LoadProblem, Opaque};
 use crate::grant::{Capability, Grant};
 use crate::manifest::Manifest;
+use crate::opening;
 use crate::state::State;
 
 /// What an import needs before it is linked.
@@ -235,6 +236,7 @@ fn fill(linker: &mut Linker<State>, gives: impl Fn(Capability) -> bool) -> wasmt
     }
     if gives(Capability::Filesystem) {
         wasi::filesystem::types::add_to_linker::<State, WasiFilesystem>(linker, State::filesystem)?;
+        opening::guard(linker)?;
         wasi::filesystem::preopens::add_to_linker::<State, WasiFilesystem>(linker, State::filesystem)?;
     }
     if gives(Capability::Http) {

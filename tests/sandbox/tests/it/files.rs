@@ -396,6 +396,18 @@ async fn fs_finds_by_name_and_by_content_what_is_not_ignored() {
 }
 
 #[tokio::test]
+async fn fs_passes_over_what_is_no_file() {
+    let desk = Desk::new(Access::ReadOnly).await;
+    desk.write("note", "the answer\n");
+    let pipe = desk.folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let got = desk.ask("grep", json!({ "pattern": "answer" })).await.unwrap();
+    assert!(got.starts_with("note:1: the answer\n"), "{got}");
+    assert!(desk.ask("read", json!({ "path": "pipe" })).await.is_err());
+}
+
+#[tokio::test]
 async fn fs_answers_within_bounds_however_much_there_is() {
     let desk = Desk::new(Access::ReadOnly).await;
     for at in 0..700 {
