@@ -50,8 +50,9 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     match segments {
         // Mapped, translated and compatible forms.
         [0, 0, 0, 0, 0, 0xffff | 0, _, _] | [0, 0, 0, 0, 0xffff, 0, _, _] => Some(low()),
-        // NAT64, well-known and local prefix.
-        [0x64, 0xff9b, 0, 0, 0, 0, _, _] | [0x64, 0xff9b, 1, _, _, _, _, _] => Some(low()),
+        // NAT64 by the well-known prefix. By the one for networks of one's own the address may stand elsewhere, so all
+        // of those are special.
+        [0x64, 0xff9b, 0, 0, 0, 0, _, _] => Some(low()),
         // 6to4.
         [0x2002, a, b, ..] => Some(Ipv4Addr::from((u32::from(a) << 16) | u32::from(b))),
         _ => None,

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, HeaderName};
 use hyper::body::{Body, Frame, Incoming};
 use wasmtime_wasi_http::Error;
 
@@ -20,11 +21,11 @@ pub(crate) struct Needles {
 }
 
 impl Needles {
-    /// The last word of each secret: a scheme in front of it (`Bearer`) is none.
+    /// The words of each secret; one of letters alone in front of others is a scheme (`Bearer`) and none.
     pub(crate) fn of(secrets: &[Secret]) -> Self {
         let texts: Vec<Vec<u8>> = secrets
             .iter()
-            .filter_map(|secret| secret.value.split_whitespace().last())
+            .flat_map(|secret| words(&secret.value))
             .filter(|word| word.len() >= SHORTEST)
             .map(|word| word.as_bytes().to_vec())
             .collect();
@@ -34,12 +35,39 @@ impl Needles {
         }
     }
 
+    /// Whether one of them is in these headers, in a name or in a value.
+    pub(crate) fn are_among(&self, headers: &HeaderMap) -> bool {
+        headers
+            .iter()
+            .any(|(name, value)| self.are_in(value.as_bytes()) || self.are_in_name(name))
+    }
+
+    /// Names come in lower case.
+    fn are_in_name(&self, name: &HeaderName) -> bool {
+        let name = name.as_str().as_bytes();
+        self.texts
+            .iter()
+            .any(|text| memchr::memmem::find(name, &text.to_ascii_lowercase()).is_some())
+    }
+
     /// Whether one of them is in these bytes.
     pub(crate) fn are_in(&self, bytes: &[u8]) -> bool {
         self.texts
             .iter()
             .any(|text| memchr::memmem::find(bytes, text).is_some())
     }
+}
+
+fn repeats() -> Error {
+    Error::HttpResponseContentCoding(Some("it repeats a secret".to_owned()))
+}
+
+fn words(secret: &str) -> impl Iterator<Item = &str> {
+    let last = secret.split_whitespace().count().saturating_sub(1);
+    let words = secret.split_whitespace().enumerate();
+    words
+        .filter(move |(at, word)| *at == last || !word.bytes().all(|byte| byte.is_ascii_alphabetic()))
+        .map(|(_, word)| word.trim_end_matches(';'))
 }
 
 /// An answer's body that ends with an error where it is too long or says a secret.
@@ -78,9 +106,7 @@ impl Guarded {
         }
         self.held.extend_from_slice(&data);
         if self.needles.are_in(&self.held) {
-            return Err(Error::HttpResponseContentCoding(Some(
-                "it repeats a secret".to_owned(),
-            )));
+            return Err(repeats());
         }
         let free = self.held.len().saturating_sub(self.needles.longest - 1);
         Ok(self.held.split_to(free).freeze())
@@ -124,7 +150,16 @@ impl Body for Guarded {
                         return Poll::Ready(Some(Err(error)));
                     }
                 },
-                Err(trailers) => this.trailers = Some(trailers),
+                Err(trailers) => {
+                    let repeated = trailers
+                        .trailers_ref()
+                        .is_some_and(|all| this.needles.are_among(all));
+                    if repeated {
+                        this.is_over = true;
+                        return Poll::Ready(Some(Err(repeats())));
+                    }
+                    this.trailers = Some(trailers);
+                }
             }
         }
     }

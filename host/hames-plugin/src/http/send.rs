@@ -58,11 +58,7 @@ impl Admitted {
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         let connection = Box::pin(async move { connection.await.map_err(Error::from) });
         let (answer, connection) = drive(first_byte, sender.send_request(self.request), connection).await?;
-        if answer
-            .headers()
-            .values()
-            .any(|value| needles.are_in(value.as_bytes()))
-        {
+        if needles.are_among(answer.headers()) {
             return Err(Error::HttpResponseHeaderSectionSize(None));
         }
         let answer = answer.map(|body| Guarded::new(body, needles, max).boxed_unsync());

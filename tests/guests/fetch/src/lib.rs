@@ -111,7 +111,8 @@ impl Fetch {
             .first()
             .map(|value| String::from_utf8_lossy(value).into_owned());
         let body = answer.consume().map_err(bad("answer"))?;
-        Ok((answer.status(), location, read(&body)?))
+        let text = read(&body)?;
+        Ok((answer.status(), location, text + &trailers(body)?))
     }
 }
 
@@ -133,6 +134,20 @@ fn read(body: &IncomingBody) -> Result<String, Error> {
             }
         }
     }
+}
+
+/// What stands behind a body, a line each.
+fn trailers(body: IncomingBody) -> Result<String, Error> {
+    let future = IncomingBody::finish(body);
+    future.subscribe().block();
+    let fields = future
+        .get()
+        .ok_or_else(|| Error::new("no end"))?
+        .map_err(|()| Error::new("taken twice"))?
+        .map_err(coded)?;
+    let all = fields.map(|fields| fields.entries()).unwrap_or_default();
+    let line = |(name, value): &(String, Vec<u8>)| format!("\n{name}: {}", String::from_utf8_lossy(value));
+    Ok(all.iter().map(line).collect())
 }
 
 export_plugin!(Fetch; manifest = "../manifest.json");

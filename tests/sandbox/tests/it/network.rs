@@ -155,6 +155,7 @@ async fn a_name_that_leads_inside_is_refused() {
     let port = inside.address.port();
     let home = Home::new().unwrap();
     let outside: SocketAddr = format!("93.184.215.14:{port}").parse().unwrap();
+    let mut hosts = Vec::new();
     for (name, answers) in [
         ("inside.test", vec![inside.address]),
         ("both.test", vec![outside, inside.address]),
@@ -174,20 +175,58 @@ async fn a_name_that_leads_inside_is_refused() {
             "six.test",
             vec![format!("[2002:7f00:2::]:{port}").parse().unwrap()],
         ),
+        // The prefix for one's own network, with 127.0.0.2 where a prefix of 48 bits has it.
+        (
+            "local-nat.test",
+            vec![
+                format!("[64:ff9b:1:7f00:0:200:5db8:d70e]:{port}")
+                    .parse()
+                    .unwrap(),
+            ],
+        ),
         ("local.test", vec![format!("[fe80::1]:{port}").parse().unwrap()]),
         ("unique.test", vec![format!("[fd00::1]:{port}").parse().unwrap()]),
         ("zero.test", vec![format!("0.0.0.0:{port}").parse().unwrap()]),
         ("shared.test", vec![format!("100.64.0.1:{port}").parse().unwrap()]),
     ] {
         home.names.set(name, vec![answers]);
-        let tool = fetcher(&home, vec![rule(name, port, false)], Vec::new()).await;
-        let got = fetch(&tool, get(&format!("{name}:{port}"), "/v1/x")).await;
-        assert_eq!(got, Err("DestinationIpProhibited".to_owned()), "{name}");
+        hosts.push(name);
     }
-    // An address in the rule itself is no grant of private addresses either.
-    let tool = fetcher(&home, vec![rule("127.0.0.2", port, false)], Vec::new()).await;
-    let got = fetch(&tool, get(&format!("127.0.0.2:{port}"), "/v1/x")).await;
-    assert_eq!(got, Err("DestinationIpProhibited".to_owned()));
+    // An address in the rule itself is no grant of private addresses either, in whatever form.
+    hosts.extend([
+        "127.0.0.2",
+        "[::1]",
+        "[::]",
+        "[::ffff:127.0.0.2]",
+        "[::127.0.0.2]",
+        "[::ffff:0:127.0.0.2]",
+        "[64:ff9b::127.0.0.2]",
+        "[2002:7f00:2::1]",
+        "[2001::1]",
+        "[fe80::1]",
+        "[fec0::1]",
+        "[fc00::1]",
+        "[ff02::1]",
+        "[5f00::1]",
+        "[100::1]",
+        "[2001:db8::1]",
+        "0.0.0.0",
+        "10.1.2.3",
+        "172.31.0.1",
+        "192.168.1.1",
+        "192.0.0.8",
+        "198.18.0.1",
+        "203.0.113.1",
+        "224.0.0.1",
+        "240.0.0.1",
+        "255.255.255.255",
+    ]);
+    let rules = hosts.iter().map(|host| rule(host, port, false)).collect();
+    let tool = fetcher(&home, rules, Vec::new()).await;
+    for host in hosts {
+        let got = fetch(&tool, get(&format!("{host}:{port}"), "/v1/x")).await;
+        assert_eq!(got, Err("DestinationIpProhibited".to_owned()), "{host}");
+    }
     assert!(inside.asked.lock().is_empty());
 }
 
@@ -271,6 +310,99 @@ async fn a_secret_goes_out_and_does_not_come_back() {
     let mut own = get(&named, "/v1/x");
     own["headers"] = json!([["authorization", "Bearer mine"]]);
     assert_eq!(fetch(&tool, own).await, Err("HEADER".to_owned()));
+}
+
+/// A server that repeats a secret in a place it wasn't asked for it: what came of it.
+async fn echoed(value: &str, answer: String) -> Result<String, String> {
+    let server = serve("127.0.0.1", move |_| answer.clone()).await;
+    let home = Home::new().unwrap();
+    home.names.set("api.test", vec![vec![server.address]]);
+    let secrets = vec![Secret {
+        header: "x-key".into(),
+        value: value.to_owned(),
+        hosts: vec!["api.test".into()],
+    }];
+    let port = server.address.port();
+    let tool = fetcher(&home, vec![rule("api.test", port, true)], secrets).await;
+    let got = fetch(&tool, get(&format!("api.test:{port}"), "/v1/x")).await;
+    assert!(server.asked.lock().iter().all(|request| request.contains(value)));
+    got
+}
+
+#[tokio::test]
+async fn a_secret_comes_back_in_no_part_of_an_answer() {
+    const HEAD: &str = "HTTP/1.1 200 OK\r\nconnection: close\r\n";
+    const CHUNKED: &str = "transfer-encoding: chunked\r\ntrailer: x-end\r\n";
+    let secret = "sk-0123456789abcdef";
+    for (place, answer) in [
+        ("a header", format!("{HEAD}x-echo: you said {secret}\r\n\r\nfine")),
+        ("a header's name", format!("{HEAD}x-{secret}: yes\r\n\r\nfine")),
+        ("the body's end", format!("{HEAD}\r\nyou said {secret}")),
+        (
+            "two pieces",
+            format!("{HEAD}{CHUNKED}\r\n8\r\n..sk-012\r\nd\r\n3456789abcdef\r\n0\r\n\r\n"),
+        ),
+        (
+            "a piece for each letter",
+            format!(
+                "{HEAD}{CHUNKED}\r\n{}0\r\n\r\n",
+                secret
+                    .chars()
+                    .map(|letter| format!("1\r\n{letter}\r\n"))
+                    .collect::<String>()
+            ),
+        ),
+        (
+            "a trailer",
+            format!("{HEAD}{CHUNKED}\r\n4\r\nfine\r\n0\r\nx-end: {secret}\r\n\r\n"),
+        ),
+        (
+            "a trailer's name",
+            format!("{HEAD}{CHUNKED}\r\n4\r\nfine\r\n0\r\nx-{secret}: yes\r\n\r\n"),
+        ),
+    ] {
+        let got = echoed(secret, answer).await;
+        assert!(got.is_err(), "{place}: {got:?}");
+    }
+    // Of several words each is one.
+    let cookie = "session=0123456789; theme=0";
+    let got = echoed(cookie, ok("you are session=0123456789; welcome")).await;
+    assert!(got.is_err(), "{got:?}");
+    // What isn't a secret comes through, the trailers too.
+    let answer = format!("{HEAD}{CHUNKED}\r\n4\r\nfine\r\n0\r\nx-end: yes\r\n\r\n");
+    assert_eq!(echoed(secret, answer).await.unwrap(), "200 fine\nx-end: yes");
+    let got = echoed("Authenticated key-0123456789", ok("Authenticated")).await;
+    assert_eq!(got.unwrap(), "200 Authenticated");
+}
+
+/// A server that says nothing, or a byte at a time: the call's deadline holds, and the connection goes with the call.
+#[tokio::test]
+async fn a_server_that_keeps_a_call_waiting_loses_it() {
+    for begins in ["", "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nx"] {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.write_all(begins.as_bytes()).await.unwrap();
+            let mut piece = [0; 4096];
+            // Until the other side is gone.
+            while !matches!(stream.read(&mut piece).await, Ok(0) | Err(_)) {}
+        });
+        let home = Home::new().unwrap();
+        home.names.set("api.test", vec![vec![address]]);
+        let rules = vec![rule("api.test", address.port(), true)];
+        let mut spec = PluginSpec::new(PluginId::new("fetch"), guests::wasip2("fetch").unwrap());
+        spec.grant.http = rules;
+        spec.grant.random = Some(Random::Seeded(1));
+        spec.limits.call = Duration::from_millis(300);
+        let tool = first_tool(&home.sandbox.load(spec).await.unwrap()).unwrap();
+        let asked = get(&format!("api.test:{}", address.port()), "/v1/x");
+        assert_eq!(fetch(&tool, asked).await, Err("PLUGIN_DEADLINE".to_owned()));
+        tokio::time::timeout(Duration::from_secs(10), server)
+            .await
+            .expect("the connection stays open")
+            .unwrap();
+    }
 }
 
 #[tokio::test]
