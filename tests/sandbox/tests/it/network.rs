@@ -267,6 +267,30 @@ async fn a_redirect_is_checked_like_any_request() {
     assert!(inside.asked.lock().is_empty());
 }
 
+/// Each is one of the call's requests, and those are counted.
+#[tokio::test]
+async fn redirects_without_end_end() {
+    let own = Arc::<Mutex<String>>::default();
+    let target = Arc::clone(&own);
+    let server = serve("127.0.0.1", move |_| {
+        let target = target.lock().clone();
+        format!("HTTP/1.1 302 Found\r\nlocation: {target}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+    })
+    .await;
+    let port = server.address.port();
+    *own.lock() = format!("http://api.test:{port}/v1/x");
+    let home = Home::new().unwrap();
+    home.names.set("api.test", vec![vec![server.address]]);
+    let tool = fetcher(&home, vec![rule("api.test", port, true)], Vec::new()).await;
+    let mut asked = get(&format!("api.test:{port}"), "/v1/x");
+    asked["follow"] = json!(1_000);
+    assert_eq!(fetch(&tool, asked).await, Err("HttpRequestDenied".to_owned()));
+    assert_eq!(
+        server.asked.lock().len(),
+        hames_plugin::Limits::default().requests
+    );
+}
+
 #[tokio::test]
 async fn a_secret_goes_out_and_does_not_come_back() {
     let secret = "sk-0123456789abcdef";

@@ -198,6 +198,20 @@ async fn an_observer_that_multiplies_what_it_observes_ends() {
     stage.close().await;
 }
 
+#[tokio::test]
+async fn a_call_asks_no_more_of_its_agent_than_it_may() {
+    let stage = Stage::new();
+    let mut spec = echo(&"SEND ".repeat(70));
+    spec.limits.nested = 0;
+    spec.limits.observe = Duration::from_secs(5);
+    let limit = spec.limits.verbs;
+    stage.add(spec).await.unwrap();
+    let run = stage.run().await;
+    assert_eq!(run.of("turn/start").len(), 1 + limit);
+    assert!(run.is_balanced());
+    stage.close().await;
+}
+
 /// Every second time it is told, it is by its own doing and brief.
 #[tokio::test]
 async fn an_observer_that_spins_is_switched_off_whatever_it_tells_itself() {
