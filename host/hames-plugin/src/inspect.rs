@@ -22,11 +22,11 @@ pub(crate) struct Inspected {
     pub(crate) decides: bool,
 }
 
-/// Looks at a component without running it.
+/// Looks at a component without running it: what it is, and the text of its manifest.
 ///
 /// # Errors
 /// [`LoadProblem`] if it is malformed, beyond the bounds, or has a bad manifest.
-pub(crate) fn inspect(bytes: &[u8]) -> Result<Inspected, LoadProblem> {
+pub(crate) fn inspect(bytes: &[u8]) -> Result<(Inspected, Option<&[u8]>), LoadProblem> {
     guarded(|| walk(bytes))?
 }
 
@@ -48,15 +48,15 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 }
 
 #[derive(Default)]
-struct Counts {
+struct Counts<'a> {
     depth: usize,
     parts: usize,
     items: u32,
-    manifest: Option<Manifest>,
+    manifest: Option<&'a [u8]>,
     decides: bool,
 }
 
-fn walk(bytes: &[u8]) -> Result<Inspected, LoadProblem> {
+fn walk(bytes: &[u8]) -> Result<(Inspected, Option<&[u8]>), LoadProblem> {
     let mut counts = Counts::default();
     let mut is_first = true;
     for payload in Parser::new(0).parse_all(bytes) {
@@ -68,10 +68,12 @@ fn walk(bytes: &[u8]) -> Result<Inspected, LoadProblem> {
         }
         count(&mut counts, &payload)?;
     }
-    Ok(Inspected {
-        manifest: counts.manifest.unwrap_or_default(),
+    let manifest = counts.manifest.map(Manifest::parse).transpose()?;
+    let inspected = Inspected {
+        manifest: manifest.unwrap_or_default(),
         decides: counts.decides,
-    })
+    };
+    Ok((inspected, counts.manifest))
 }
 
 #[expect(
@@ -95,7 +97,7 @@ fn check_header(payload: &Payload<'_>) -> Result<(), LoadProblem> {
     clippy::wildcard_enum_match_arm,
     reason = "the parser's payloads are a stranger's, not ours"
 )]
-fn count(counts: &mut Counts, payload: &Payload<'_>) -> Result<(), LoadProblem> {
+fn count<'a>(counts: &mut Counts<'a>, payload: &Payload<'a>) -> Result<(), LoadProblem> {
     match payload {
         Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => {
             counts.depth += 1;
@@ -141,14 +143,14 @@ fn count(counts: &mut Counts, payload: &Payload<'_>) -> Result<(), LoadProblem> 
             if counts.manifest.is_some() {
                 return Err(ManifestError::Several.into());
             }
-            counts.manifest = Some(Manifest::parse(section.data())?);
+            counts.manifest = Some(section.data());
             Ok(())
         }
         _ => Ok(()),
     }
 }
 
-fn add(counts: &mut Counts, items: u32) -> Result<(), LoadProblem> {
+fn add(counts: &mut Counts<'_>, items: u32) -> Result<(), LoadProblem> {
     counts.items = counts.items.saturating_add(items);
     bound("items", counts.items as usize, MAX_ITEMS as usize)
 }

@@ -14,6 +14,7 @@ mod arguments;
 mod backtest;
 #[expect(clippy::all, clippy::restriction, reason = "generated from `wit/`")]
 mod bindings;
+mod bytes;
 mod cache;
 mod contribute;
 mod convert;
@@ -47,6 +48,7 @@ mod wasi;
 mod who;
 
 pub use backtest::{Backtest, Difference, backtest};
+pub use bytes::ComponentBytes;
 pub use cache::{Cache, CacheError};
 pub use error::{CallError, Limit, LoadError, LoadProblem, Opaque};
 pub use grant::{

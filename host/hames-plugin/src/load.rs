@@ -1,16 +1,20 @@
 //! How does a file become a plugin? Bytes, inspection, compiled code, checked imports, a first call, ready.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::thread;
 
 use hames_types::id::PluginId;
 use hames_types::json::Json;
 use hames_types::kinds::{DeclareError, KindRegistry, Sum};
 use hames_types::signal::Signal;
 use hames_types::tool::ToolDefinition;
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
 use wasmtime::component::{Component, Linker};
 
 use crate::bindings::exports::hames::plugin::tools as wit_tools;
+use crate::bytes::ComponentBytes;
 use crate::cache::{Cache, hex};
 use crate::contribute::{self, Offers};
 use crate::convert::tool::{Described, admit_definition};
@@ -30,7 +34,7 @@ use crate::manifest::{Manifest, shown};
 use crate::observe::Breakers;
 use crate::plugin::{Loaded, Plugin, bad_schema};
 use crate::point::{Phase, Point};
-use crate::precompiled::Precompiled;
+use crate::precompiled::{Embedded, Precompiled};
 use crate::state::{Call, State};
 use crate::tool::admit_fault;
 use crate::who::{Services, Who};
@@ -41,7 +45,7 @@ pub struct PluginSpec {
     /// Its id; the manifest must have the same.
     pub id: PluginId,
     /// The component.
-    pub component: Arc<[u8]>,
+    pub component: ComponentBytes,
     /// The digest it must have, as hexadecimal SHA-256.
     pub digest: Option<String>,
     /// Its configuration: a JSON object.
@@ -64,7 +68,7 @@ pub struct PluginSpec {
 impl PluginSpec {
     /// A plugin with nothing granted and the default limits.
     #[must_use]
-    pub fn new(id: PluginId, component: impl Into<Arc<[u8]>>) -> Self {
+    pub fn new(id: PluginId, component: impl Into<ComponentBytes>) -> Self {
         Self {
             id,
             component: component.into(),
@@ -100,8 +104,10 @@ pub struct Inspection {
 pub struct Sandbox {
     engine: Engine,
     /// For plugins that decide or whose fuel is limited; made when the first of them is loaded.
-    counting: Arc<OnceLock<Engine>>,
+    counting: Arc<Mutex<Option<Engine>>>,
     capacity: Capacity,
+    /// One for each processor: more loads at once are no faster, and each takes a thread.
+    loads: Arc<Semaphore>,
     cache: Option<Cache>,
     services: Services,
     ledger: Option<Ledger>,
@@ -137,6 +143,9 @@ impl Sandbox {
             engine: Engine::new(capacity, Fuel::Uncounted).map_err(Opaque::new)?,
             counting: Arc::default(),
             capacity,
+            loads: Arc::new(Semaphore::new(
+                thread::available_parallelism().map_or(2, usize::from),
+            )),
             cache,
             services,
             ledger: None,
@@ -172,16 +181,19 @@ impl Sandbox {
         &self.services
     }
 
-    /// Looks at a component without running it.
+    /// Looks at a component without running it, whatever else is configured for it.
     ///
     /// # Errors
     /// [`LoadError`] if it isn't a component or is beyond the bounds.
-    pub async fn inspect(&self, id: &PluginId, component: Arc<[u8]>) -> Result<Inspection, LoadError> {
+    pub async fn inspect(&self, spec: &PluginSpec) -> Result<Inspection, LoadError> {
         let name = |problem| LoadError {
-            plugin: id.clone(),
+            plugin: spec.id.clone(),
             problem: Box::new(problem),
         };
-        let spec = PluginSpec::new(id.clone(), component);
+        let spec = PluginSpec {
+            precompiled: spec.precompiled,
+            ..PluginSpec::new(spec.id.clone(), spec.component.clone())
+        };
         let compiled = self.compiled(&spec).await.map_err(name)?;
         let ty = compiled.component.component_type();
         let wasm = compiled.engine.wasm();
@@ -277,19 +289,21 @@ impl Sandbox {
             });
         }
         let (sandbox, fuel, limit) = (self.clone(), spec.limits.fuel, spec.limits.load);
-        let (bytes, pinned, precompiled) =
-            (Arc::clone(&spec.component), spec.digest.clone(), spec.precompiled);
+        let (bytes, pinned, precompiled) = (spec.component.clone(), spec.digest.clone(), spec.precompiled);
+        // Given back when the time is over, even if the work goes on: nobody else waits for that.
+        let _turn = self.loads.acquire().await;
         let work = tokio::task::spawn_blocking(move || {
-            let digest = check_digest(&bytes, pinned)?;
-            let inspected = inspect(&bytes)?;
+            let pinned = pinned.as_deref();
+            if let Some(embedded) = precompiled.and_then(Precompiled::open)
+                && let Some(compiled) = sandbox.embedded(embedded, fuel, pinned)?
+            {
+                return Ok(compiled);
+            }
+            let digest = Sha256::digest(&bytes[..]);
+            check_digest(&hex(&digest), pinned)?;
+            let (inspected, _) = inspect(&bytes)?;
             let engine = sandbox.engine_for(Fuel::for_a_plugin(inspected.decides, fuel))?;
-            compile(
-                engine,
-                sandbox.cache.as_ref(),
-                &bytes,
-                precompiled,
-                (digest, inspected),
-            )
+            compile(engine, sandbox.cache.as_ref(), &bytes, (digest.into(), inspected))
         });
         // A compilation that takes too long can't be stopped, only left alone: the bounds of the inspection keep it
         // finite, and its result goes to nobody.
@@ -306,12 +320,33 @@ impl Sandbox {
         if fuel == Fuel::Uncounted {
             return Ok(self.engine.clone());
         }
-        if let Some(engine) = self.counting.get() {
+        // Held while it is made: plugins are loaded side by side, and one engine is enough.
+        let mut counting = self.counting.lock();
+        if let Some(engine) = &*counting {
             return Ok(engine.clone());
         }
         let engine =
             Engine::new(self.capacity, fuel).map_err(|error| LoadProblem::Compile(Opaque::new(error)))?;
-        Ok(self.counting.get_or_init(|| engine).clone())
+        Ok(counting.insert(engine).clone())
+    }
+
+    /// What was compiled with the program, if it fits this machine. Nobody looks at the component then.
+    fn embedded(
+        &self,
+        embedded: Embedded,
+        fuel: Option<u64>,
+        pinned: Option<&str>,
+    ) -> Result<Option<Compiled>, LoadProblem> {
+        let digest = hex(embedded.digest);
+        check_digest(&digest, pinned)?;
+        let engine = self.engine_for(Fuel::for_a_plugin(embedded.inspected.decides, fuel))?;
+        let component = embedded.component(engine.wasm(), self.cache.as_ref());
+        Ok(component.map(|component| Compiled {
+            engine,
+            component,
+            manifest: embedded.inspected.manifest,
+            digest,
+        }))
     }
 
     fn linked(&self, spec: PluginSpec, compiled: Compiled) -> Result<Loaded, LoadProblem> {
@@ -364,28 +399,26 @@ impl Sandbox {
     }
 }
 
-/// The component's digest, if it is the one it has to have.
-fn check_digest(bytes: &[u8], pinned: Option<String>) -> Result<[u8; 32], LoadProblem> {
-    let digest = Sha256::digest(bytes);
-    let found = hex(&digest);
+/// Whether the digest is the one it has to be.
+fn check_digest(found: &str, pinned: Option<&str>) -> Result<(), LoadProblem> {
     if let Some(pinned) = pinned
-        && !pinned.eq_ignore_ascii_case(&found)
+        && !pinned.eq_ignore_ascii_case(found)
     {
-        return Err(LoadProblem::Digest { found, pinned });
+        return Err(LoadProblem::Digest {
+            found: found.to_owned(),
+            pinned: pinned.to_owned(),
+        });
     }
-    Ok(digest.into())
+    Ok(())
 }
 
 fn compile(
     engine: Engine,
     cache: Option<&Cache>,
     bytes: &[u8],
-    precompiled: Option<Precompiled>,
     (digest, inspected): ([u8; 32], Inspected),
 ) -> Result<Compiled, LoadProblem> {
-    let found_compiled = precompiled
-        .and_then(|code| code.component(engine.wasm()))
-        .or_else(|| cache.and_then(|cache| cache.find(engine.wasm(), &digest)));
+    let found_compiled = cache.and_then(|cache| cache.find(engine.wasm(), &digest));
     let compiled = |engine, component| Compiled {
         engine,
         component,

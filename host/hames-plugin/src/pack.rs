@@ -12,7 +12,7 @@ const CUSTOM: u8 = 0;
 /// # Errors
 /// [`LoadProblem`] if it is no component, or has a bad manifest.
 pub fn manifest(component: &[u8]) -> Result<Manifest, LoadProblem> {
-    Ok(inspect(component)?.manifest)
+    Ok(inspect(component)?.0.manifest)
 }
 
 /// A component with a manifest (its JSON text), which is checked as at load.
@@ -21,7 +21,7 @@ pub fn manifest(component: &[u8]) -> Result<Manifest, LoadProblem> {
 /// [`LoadProblem`] if the manifest is refused, or the component is or has one already.
 pub fn pack(component: &[u8], manifest: &[u8]) -> Result<Vec<u8>, LoadProblem> {
     Manifest::parse(manifest)?;
-    if !inspect(component)?.manifest.id.is_empty() {
+    if !inspect(component)?.0.manifest.id.is_empty() {
         return Err(ManifestError::Several.into());
     }
     let mut section = Vec::with_capacity(SECTION.len() + manifest.len() + 5);

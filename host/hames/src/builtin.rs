@@ -1,8 +1,6 @@
 //! Which plugins lie in the program itself? Those that ship with hames: `source = "builtin:NAME"`.
 
-use std::sync::Arc;
-
-use hames_plugin::{PluginSpec, Precompiled};
+use hames_plugin::{ComponentBytes, PluginSpec, Precompiled};
 use hames_types::id::PluginId;
 
 /// A plugin that ships with hames.
@@ -35,7 +33,7 @@ impl Builtin {
     /// What the sandbox loads, with nothing granted.
     #[must_use]
     pub fn spec(&self, id: PluginId) -> PluginSpec {
-        let mut spec = PluginSpec::new(id, Arc::<[u8]>::from(self.component));
+        let mut spec = PluginSpec::new(id, ComponentBytes::Embedded(self.component));
         spec.is_shipped = true;
         spec.precompiled = Some(self.precompiled());
         spec

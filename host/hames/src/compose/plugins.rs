@@ -9,8 +9,8 @@ use anyhow::Context as _;
 use futures_util::future::join_all;
 use hames_agent::{Agents, LiveCallers};
 use hames_plugin::{
-    Cache, Inspection, Ledger, LoadError, Network, Plugin, PluginSpec, Sandbox, Secret, Services, Traced,
-    in_order,
+    Cache, Capacity, ComponentBytes, Inspection, Ledger, LoadError, Network, Plugin, PluginSpec, Sandbox,
+    Secret, Services, Traced, in_order,
 };
 use hames_store::PluginDatabase;
 use hames_types::kinds::KindRegistry;
@@ -28,6 +28,13 @@ use crate::config::{Environment, Origin, Place, PluginConfig, Problems, Source};
 use crate::lock::{Changed, Entry, Lock, LockError};
 use crate::output::Tone;
 use crate::outside::SystemClock;
+
+/// Calls of plugins at once, in each of the two engines: those that count and those that don't. A process of this
+/// program runs one agent, and making room for a call takes a system call at every start.
+const CAPACITY: Capacity = Capacity {
+    calls: 128,
+    waiting: 128,
+};
 
 /// Loads plugins into one sandbox.
 pub struct Loader {
@@ -67,7 +74,7 @@ impl Loader {
             network: Network::system()?,
         };
         Ok(Self {
-            sandbox: Sandbox::new(services, Some(cache))
+            sandbox: Sandbox::with_capacity(services, Some(cache), CAPACITY)
                 .context("the sandbox can't be started")?
                 .recording(ledger.clone()),
             ledger,
@@ -91,7 +98,7 @@ impl Loader {
     ///
     /// # Errors
     /// If there is none.
-    pub fn component(config: &PluginConfig) -> Result<Arc<[u8]>, Problems> {
+    pub fn component(config: &PluginConfig) -> Result<ComponentBytes, Problems> {
         let fault = |what: String| {
             Problems::one(
                 config.origin.clone(),
@@ -101,7 +108,7 @@ impl Loader {
         };
         match &config.source {
             Source::Builtin(name) => builtin::find(name)
-                .map(|shipped| shipped.component.into())
+                .map(|shipped| ComponentBytes::Embedded(shipped.component))
                 .ok_or_else(|| {
                     let known = builtin::ALL
                         .iter()
@@ -172,7 +179,7 @@ impl Loader {
     /// # Errors
     /// As the sandbox has it.
     pub async fn inspect(&self, spec: &PluginSpec) -> Result<Inspection, LoadError> {
-        self.sandbox.inspect(&spec.id, Arc::clone(&spec.component)).await
+        self.sandbox.inspect(spec).await
     }
 
     /// Loads all configured plugins side by side. What isn't required and fails is said and left out.
@@ -225,7 +232,7 @@ impl Loader {
         let Some(was) = lock.get(config.id.as_str()) else {
             return Ok(());
         };
-        let digest = hex(&Sha256::digest(&spec.component));
+        let digest = hex(&Sha256::digest(&spec.component[..]));
         if was.digest == format!("sha256:{digest}") {
             return Ok(());
         }

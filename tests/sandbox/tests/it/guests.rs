@@ -29,7 +29,7 @@ async fn a_plugin_without_wasi_imports_none_of_it() {
     let component = guests::plain("hello").unwrap();
     let seen = home
         .sandbox
-        .inspect(&PluginId::new("hello"), Arc::clone(&component))
+        .inspect(&PluginSpec::new(PluginId::new("hello"), Arc::clone(&component)))
         .await
         .unwrap();
     assert!(

@@ -39,7 +39,7 @@ async fn a_cached_component_is_not_compiled_again() {
         let home = Home::with(Some(Cache::open(&place).unwrap()), None).unwrap();
         let begun = Instant::now();
         home.sandbox
-            .inspect(&PluginId::new("todo"), Arc::clone(&component))
+            .inspect(&PluginSpec::new(PluginId::new("todo"), Arc::clone(&component)))
             .await
             .unwrap();
         times.push(begun.elapsed());
@@ -154,7 +154,7 @@ async fn a_call_under_way_ends_on_the_component_it_began_on() {
         assert_eq!(output.content.joined_text(), text);
     }
     // One that isn't loaded changes nothing.
-    let broken = PluginSpec::new(PluginId::new("saying"), *b"broken");
+    let broken = PluginSpec::new(PluginId::new("saying"), b"broken".to_vec());
     home.sandbox.reload(&plugin, broken).await.unwrap_err();
     assert!(under_way.iter().all(|call| !call.is_finished()));
     trigger.raise(SignalReason::Withdrawn);
@@ -181,7 +181,11 @@ async fn an_inspection_runs_nothing_of_the_component() {
     };
     let component = component.component().unwrap();
     let id = PluginId::new("handmade");
-    let seen = home.sandbox.inspect(&id, Arc::clone(&component)).await.unwrap();
+    let seen = home
+        .sandbox
+        .inspect(&PluginSpec::new(id.clone(), Arc::clone(&component)))
+        .await
+        .unwrap();
     assert!(
         seen.imports.contains(&"hames:plugin/log@0.1.0".to_owned()),
         "{:?}",
@@ -216,7 +220,7 @@ async fn a_pinned_digest_must_fit() {
     let component = saying("pinned").component().unwrap();
     let seen = home
         .sandbox
-        .inspect(&PluginId::new("saying"), Arc::clone(&component))
+        .inspect(&PluginSpec::new(PluginId::new("saying"), Arc::clone(&component)))
         .await
         .unwrap();
     let mut spec = PluginSpec::new(PluginId::new("saying"), component);

@@ -1,6 +1,6 @@
 //! Does a component of any origin become a plugin by a manifest of its own?
 
-use hames_plugin::{Manifest, pack};
+use hames_plugin::{Manifest, PluginSpec, pack};
 use hames_sandbox_tests::handmade::Module;
 use hames_sandbox_tests::home::Home;
 use hames_types::id::PluginId;
@@ -26,7 +26,7 @@ async fn a_packed_component_says_what_its_manifest_says() {
         );
         let error = home
             .sandbox
-            .inspect(&PluginId::new("greeter"), packed.clone().into())
+            .inspect(&PluginSpec::new(PluginId::new("greeter"), packed.clone()))
             .await;
         assert!(error.is_ok());
         let error = pack(&packed, manifest.as_bytes()).unwrap_err();
@@ -60,7 +60,11 @@ async fn tools_are_listed_with_nothing_granted() {
     let home = Home::new().unwrap();
     let fs = hames_sandbox_tests::guests::wasip2("fs").unwrap();
     let id = PluginId::new("fs");
-    let seen = home.sandbox.inspect(&id, fs.clone()).await.unwrap();
+    let seen = home
+        .sandbox
+        .inspect(&PluginSpec::new(id.clone(), fs.clone()))
+        .await
+        .unwrap();
     let needed: Vec<&str> = seen
         .needs
         .iter()
@@ -77,11 +81,7 @@ async fn tools_are_listed_with_nothing_granted() {
         "{:?}",
         seen.needs
     );
-    let tools = home
-        .sandbox
-        .tools(hames_plugin::PluginSpec::new(id, fs))
-        .await
-        .unwrap();
+    let tools = home.sandbox.tools(PluginSpec::new(id, fs)).await.unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| tool.schema.name.as_str()).collect();
     assert_eq!(names, ["read", "write", "edit", "list", "glob", "grep"]);
 }

@@ -54,11 +54,7 @@ async fn a_plugin_in_python_is_a_plugin() {
         load: Duration::from_secs(300),
         ..Limits::default()
     };
-    let seen = home
-        .sandbox
-        .inspect(&spec.id, Arc::clone(&spec.component))
-        .await
-        .unwrap();
+    let seen = home.sandbox.inspect(&spec).await.unwrap();
     assert!(
         seen.imports
             .iter()

@@ -31,10 +31,7 @@ pub(super) async fn run(typed: &str, context: &Context) -> anyhow::Result<Exit> 
     let named = Named::find(&setup, typed)?;
     let loader = Loader::new(&setup.place, None, Arc::new(RwLock::new(KindRegistry::new())))?;
     let spec = named.bare()?;
-    let seen = loader
-        .sandbox()
-        .inspect(&spec.id, Arc::clone(&spec.component))
-        .await?;
+    let seen = loader.sandbox().inspect(&spec).await?;
     let found = Found {
         bytes: spec.component.len(),
         tools: loader.sandbox().tools(spec).await.map_err(Into::into),

@@ -53,10 +53,7 @@ struct Look {
 
 async fn look(loader: &Loader, config: &PluginConfig) -> anyhow::Result<Look> {
     let spec = Named::configured(config).bare()?;
-    let seen = loader
-        .sandbox()
-        .inspect(&spec.id, std::sync::Arc::clone(&spec.component))
-        .await?;
+    let seen = loader.sandbox().inspect(&spec).await?;
     let tools = loader.sandbox().tools(spec).await?;
     Ok(Look {
         version: seen.manifest.version.to_string(),
