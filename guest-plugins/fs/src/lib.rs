@@ -1,7 +1,8 @@
 //! Files: read, write, edit, list, find by name, find by content.
 //!
 //! What is in reach is the operator's to say (the grant `filesystem`) and the host's to see to: this plugin has no
-//! way around it and doesn't check again. `place` says which file is meant, `seen` which state of it was read,
+//! way around it and doesn't check again. `place` says which file is meant, `hide` which the
+//! operator keeps out of sight, `seen` which state of it was read,
 //! `fault` what to do when it doesn't work; every tool has a file of its own.
 
 mod change;
@@ -9,6 +10,7 @@ mod edit;
 mod fault;
 mod glob;
 mod grep;
+mod hide;
 mod list;
 mod place;
 mod read;
@@ -26,8 +28,9 @@ use list::List;
 use read::Read;
 use write::Write;
 
-/// The root has to be there before the first call asks for it.
+/// The root has to be there, and the patterns have to be some, before the first call asks for them.
 fn start(_config: Value) -> Result<(), Error> {
+    hide::Hidden::read()?;
     place::check_root()
 }
 

@@ -7,6 +7,7 @@ use hames_sdk::prelude::*;
 use hames_sdk::tool::{ExecutionClass, GenericView, ToolView};
 
 use crate::fault::{self, coded};
+use crate::hide::Hidden;
 use crate::place;
 
 /// Most entries of one answer.
@@ -41,6 +42,7 @@ impl Tool for List {
             ));
         }
         let entries = fs::read_dir(&place.path).map_err(|error| fault::io(&place, "listing", &error))?;
+        let hidden = Hidden::read()?;
         let mut found: Vec<(String, DirEntry)> = entries
             .take(MAX_READ)
             .filter_map(|entry| {
@@ -48,6 +50,7 @@ impl Tool for List {
                 Some((entry.file_name().into_string().ok()?, entry))
             })
             .collect();
+        found.retain(|(name, _)| !hidden.covers(&place::join(&place.shown, name)));
         found.sort_by(|one, other| one.0.cmp(&other.0));
         if let Some(after) = &self.after {
             found.retain(|(name, _)| name > after);

@@ -11,6 +11,7 @@ use hames_sdk::error::Error;
 use serde::Deserialize;
 
 use crate::fault::{self, coded};
+use crate::hide::Hidden;
 
 /// Longest path, in bytes; Linux takes no longer one.
 const MAX_PATH: usize = 4_096;
@@ -21,6 +22,7 @@ const NEIGHBOURS: usize = 3;
 #[derive(Deserialize)]
 #[serde(default)]
 struct Config {
+    /// What else is in the configuration is for others to read.
     root: String,
 }
 
@@ -70,9 +72,12 @@ pub fn check_root() -> Result<(), Error> {
 /// What a path means.
 ///
 /// # Errors
-/// If it can't be one, or names something above the root.
+/// If it can't be one, names something above the root, or is hidden.
 pub fn find(path: &str) -> Result<Place, Error> {
-    resolve(&root()?, path)
+    let root = root()?;
+    let place = resolve(&root, path)?;
+    Hidden::read()?.check(&root, &place)?;
+    Ok(place)
 }
 
 fn resolve(root: &Path, path: &str) -> Result<Place, Error> {
@@ -138,9 +143,12 @@ impl Place {
         let Some(Ok(entries)) = self.path.parent().map(fs::read_dir) else {
             return "; its folder isn't there either, list the one above".to_owned();
         };
+        let hidden = Hidden::read().unwrap_or_default();
+        let folder = self.shown.rsplit_once('/').map_or(".", |(folder, _)| folder);
         let names: Vec<String> = entries
             .take(2_000)
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| !hidden.covers(&join(folder, name)))
             .collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let near = similar::get_close_matches(wrong, &names, NEIGHBOURS, 0.6);
@@ -149,5 +157,14 @@ impl Place {
         }
         let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
         format!("; in its folder there is {}", near.join(", "))
+    }
+}
+
+/// What is below a folder, under the name the model knows.
+pub fn join(folder: &str, below: &str) -> String {
+    match (folder, below) {
+        (folder, "") => folder.to_owned(),
+        (".", below) => below.to_owned(),
+        (folder, below) => format!("{folder}/{below}"),
     }
 }

@@ -4,7 +4,8 @@ use hames_sdk::error::Error;
 use hames_sdk::tool::Call;
 use ignore::{DirEntry, WalkBuilder};
 
-use crate::place::Place;
+use crate::hide::Hidden;
+use crate::place::{self, Place};
 
 /// Most entries one walk looks at: a call has to end before its deadline.
 const MAX_ENTRIES: usize = 100_000;
@@ -36,7 +37,7 @@ impl Ended {
 }
 
 /// Hands every file below `place` to `visit`, with its path relative to the root, until that says it has enough.
-/// Links aren't followed.
+/// Links aren't followed, and what is hidden isn't there.
 ///
 /// # Errors
 /// If the call is asked to stop, or `visit` fails.
@@ -46,6 +47,7 @@ pub fn files(
     with_ignored: bool,
     mut visit: impl FnMut(&DirEntry, &str) -> Result<bool, Error>,
 ) -> Result<Ended, Error> {
+    let (hidden, top) = (Hidden::read()?, place.clone());
     let walk = WalkBuilder::new(&place.path)
         .standard_filters(!with_ignored)
         .hidden(false)
@@ -53,7 +55,7 @@ pub fn files(
         .parents(false)
         .require_git(false)
         .git_global(false)
-        .filter_entry(|entry| entry.file_name() != ".git")
+        .filter_entry(move |entry| entry.file_name() != ".git" && !is_hidden(&hidden, &top, entry))
         .sort_by_file_name(std::cmp::Ord::cmp)
         .build();
     for (count, entry) in walk.enumerate() {
@@ -76,14 +78,19 @@ pub fn files(
         else {
             continue;
         };
-        let shown = match (place.shown.as_str(), below) {
-            (shown, "") => shown.to_owned(),
-            (".", below) => below.to_owned(),
-            (shown, below) => format!("{shown}/{below}"),
-        };
+        let shown = place::join(&place.shown, below);
         if !visit(&entry, &shown)? {
             return Ok(Ended::Enough);
         }
     }
     Ok(Ended::Whole)
+}
+
+fn is_hidden(hidden: &Hidden, top: &Place, entry: &DirEntry) -> bool {
+    // The top itself was looked at when it was found.
+    if hidden.is_empty() || entry.depth() == 0 {
+        return false;
+    }
+    let below = entry.path().strip_prefix(&top.path).ok();
+    below.is_none_or(|below| hidden.covers(&place::join(&top.shown, &below.to_string_lossy())))
 }

@@ -5,30 +5,41 @@
 
 mod path;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use hames_sdk::config;
 use hames_sdk::prelude::*;
 use hames_sdk::serde::Deserialize;
 use hames_sdk::serde_json;
+use path_patterns::{Malformed, Patterns};
 
-/// The arguments that are paths in most tools.
+/// The arguments that are paths in most tools, besides those whose names end in `ENDINGS`; without `_`, `-` and capitals.
 const USUAL: &[&str] = &[
-    "path",
-    "paths",
-    "file",
-    "files",
-    "file_path",
-    "filename",
-    "dir",
-    "directory",
-    "folder",
     "cwd",
-    "root",
-    "from",
-    "to",
-    "source",
+    "dest",
     "destination",
+    "from",
+    "root",
+    "source",
+    "src",
     "target",
+    "to",
+    "uri",
+];
+
+/// What the name of an argument that is a path ends in: `file_path`, `oldPath`, `output-dir`.
+const ENDINGS: &[&str] = &[
+    "dir",
+    "directories",
+    "directory",
+    "dirs",
+    "file",
+    "filename",
+    "filenames",
+    "files",
+    "folder",
+    "folders",
+    "path",
+    "pathname",
+    "paths",
 ];
 
 /// How deep arguments are looked through; the host accepts none that are deeper.
@@ -50,7 +61,8 @@ struct PathGuard;
 impl Plugin for PathGuard {
     /// A pattern that is none is an error now, not at the first call.
     fn start(_config: Value) -> Result<(), Error> {
-        patterns(&config::read()?).map(drop)
+        let config: Config = config::read()?;
+        Patterns::new(&config.deny).map(drop).map_err(malformed)
     }
 
     fn on_pre_execute(ask: PreExecuteAsk, next: Next<PreExecute>) -> Decision<PreExecute> {
@@ -62,18 +74,18 @@ impl Plugin for PathGuard {
         {
             return next.run();
         }
-        let patterns = patterns(&config)?;
         // A text that isn't JSON names no argument.
         let arguments = serde_json::from_str(&ask.call.arguments).unwrap_or(Value::Null);
-        match forbidden(&config, &patterns, None, &arguments, 0) {
-            Some((path, at)) => Ok(PreToolDecision::Deny(refusal(&config, &path, at))),
+        let mut named = Vec::new();
+        collect(&config, None, &arguments, 0, &mut named);
+        match forbidden(&config.deny, &named).map_err(malformed)? {
+            Some((path, pattern)) => Ok(PreToolDecision::Deny(refusal(&config, path, pattern))),
             None => next.run(),
         }
     }
 }
 
-fn refusal(config: &Config, path: &str, at: usize) -> String {
-    let pattern = config.deny.get(at).map(String::as_str).unwrap_or_default();
+fn refusal(config: &Config, path: &str, pattern: &str) -> String {
     let reason = config
         .reason
         .as_deref()
@@ -81,58 +93,72 @@ fn refusal(config: &Config, path: &str, at: usize) -> String {
     format!("`{path}` matches `{pattern}`, which is out of bounds; {reason}")
 }
 
-fn patterns(config: &Config) -> Result<GlobSet, Error> {
-    let mut set = GlobSetBuilder::new();
-    for pattern in &config.deny {
-        let everywhere = if pattern.contains('/') {
-            pattern.clone()
-        } else {
-            format!("**/{pattern}")
-        };
-        let glob = GlobBuilder::new(everywhere.trim_start_matches("./").trim_start_matches('/'))
-            .literal_separator(true)
-            .build();
-        set.add(glob.map_err(|error| {
-            Error::new(format!(
-                "`deny` has `{pattern}`, which is no pattern: {}",
-                error.kind()
-            ))
-        })?);
-    }
-    Ok(set.build()?)
+fn malformed(wrong: Malformed) -> Error {
+    Error::new(format!(
+        "`deny` has `{}`, which is no pattern: {}",
+        wrong.pattern,
+        wrong.problem.kind()
+    ))
 }
 
-/// The first path in the arguments that a pattern matches, and the pattern's number.
-fn forbidden(
-    config: &Config,
-    patterns: &GlobSet,
-    name: Option<&str>,
-    value: &Value,
-    depth: usize,
-) -> Option<(String, usize)> {
-    if depth > DEEPEST {
-        return None;
-    }
-    match value {
-        Value::String(text) if name.is_some_and(|name| is_path(config, name)) => {
-            let at = path::spellings(text)
-                .iter()
-                .find_map(|path| patterns.matches(path).first().copied())?;
-            Some((text.clone(), at))
+/// The first of these texts that a pattern covers, and the pattern.
+///
+/// Patterns cost more to make ready than to match, and no instance outlives its call: a call that names no path pays
+/// for none, and only an absolute path for those that match anywhere.
+fn forbidden<'a>(deny: &'a [String], named: &[&'a str]) -> Result<Option<(&'a str, &'a str)>, Malformed> {
+    let (mut relative, mut anywhere) = (None, None);
+    for text in named {
+        for spelling in path::spellings(text) {
+            let patterns = match (spelling.is_relative, &relative, &anywhere) {
+                (true, Some(ready), _) | (false, _, Some(ready)) => ready,
+                (true, None, _) => relative.insert(Patterns::new(deny)?),
+                (false, _, None) => anywhere.insert(Patterns::anywhere(deny)?),
+            };
+            if let Some(at) = patterns.covering(&spelling.parts) {
+                return Ok(Some((text, deny.get(at).map_or("", String::as_str))));
+            }
         }
-        Value::Array(items) => items
-            .iter()
-            .find_map(|item| forbidden(config, patterns, name, item, depth + 1)),
-        Value::Object(fields) => fields
-            .iter()
-            .find_map(|(name, value)| forbidden(config, patterns, Some(name), value, depth + 1)),
-        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+    Ok(None)
+}
+
+/// Collects the texts in the arguments that are paths.
+fn collect<'a>(
+    config: &Config,
+    name: Option<&str>,
+    value: &'a Value,
+    depth: usize,
+    named: &mut Vec<&'a str>,
+) {
+    if depth > DEEPEST {
+        return;
+    }
+    let is_path = name.is_some_and(|name| is_path(config, name));
+    match value {
+        Value::String(text) if is_path => named.push(text),
+        Value::Array(items) => {
+            for item in items {
+                collect(config, name, item, depth + 1, named);
+            }
+        }
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                // Files by their names: `"files": { "a.txt": … }`.
+                if is_path {
+                    named.push(field);
+                }
+                collect(config, Some(field), value, depth + 1, named);
+            }
+        }
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
 fn is_path(config: &Config, name: &str) -> bool {
-    match &config.arguments {
-        Some(names) => names.iter().any(|known| known == name),
-        None => USUAL.contains(&name),
+    if let Some(names) = &config.arguments {
+        return names.iter().any(|known| known == name);
     }
+    let letters = name.chars().filter(|letter| !matches!(letter, '_' | '-'));
+    let plain: String = letters.flat_map(char::to_lowercase).collect();
+    USUAL.contains(&plain.as_str()) || ENDINGS.iter().any(|ending| plain.ends_with(ending))
 }

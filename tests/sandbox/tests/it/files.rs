@@ -484,6 +484,53 @@ async fn fs_leads_nowhere_outside_of_its_folder() {
 }
 
 #[tokio::test]
+async fn fs_shows_nothing_of_what_is_hidden_under_any_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = home();
+    let mut hiding = spec(folder.path(), Access::ReadWrite);
+    hiding.config = json!({ "hide": [".env*", "keys/**", "sub/.git"] });
+    let plugin = home.sandbox.load(hiding).await.unwrap();
+    let desk = Desk { home, plugin, folder };
+    for name in [".env", "a/.env.local", "keys/one", "sub/.git/config", "open", "a/open"] {
+        desk.write(name, "secret\n");
+    }
+    let at = |name: &str| desk.folder.path().join(name);
+    symlink(".env", at("link")).unwrap();
+    symlink("link", at("again")).unwrap();
+    symlink("../keys", at("a/folder")).unwrap();
+    symlink("loop", at("loop")).unwrap();
+    for path in [
+        ".env", "./a/../.env", "a/.env.local", ".ENV", "keys", "keys/one", "keys/new", "sub/.git", "link", "again",
+        "a/folder", "a/folder/one",
+    ] {
+        for (tool, arguments) in [
+            ("read", json!({ "path": path })),
+            ("write", json!({ "path": path, "content": "gone" })),
+            ("edit", json!({ "path": path, "old": "secret", "new": "gone" })),
+            ("list", json!({ "path": path })),
+            ("glob", json!({ "path": path, "pattern": "*" })),
+            ("grep", json!({ "path": path, "pattern": "secret" })),
+        ] {
+            assert_eq!(desk.code(tool, arguments).await, "FILE_HIDDEN", "{tool} {path}");
+        }
+    }
+    for glob in [None, Some(".env*"), Some("**/.env"), Some("keys/*")] {
+        let all = json!({ "pattern": "secret", "ignored": true, "glob": glob });
+        let found = desk.ask("grep", all).await.unwrap();
+        let expected = glob.map_or("a/open:1: secret\nopen:1: secret\n", |_| "(no line matches)\n");
+        assert_eq!(found, expected, "{glob:?}");
+    }
+    let named = desk.ask("glob", json!({ "pattern": "**/*", "ignored": true })).await;
+    assert_eq!(named.unwrap(), "a/open\nopen\n");
+    let listed = desk.ask("list", json!({})).await.unwrap();
+    assert_eq!(listed, "a/\nagain@\nlink@\nloop@\nopen  7\nsub/\n");
+    let (_, hint) = desk.ask("read", json!({ "path": "a/.enw.local" })).await.unwrap_err();
+    assert!(!hint.contains(".env"), "{hint}");
+    assert_eq!(desk.code("read", json!({ "path": "loop" })).await, "FILE_FAILED");
+    assert_eq!(desk.read(".env"), "secret\n");
+}
+
+#[tokio::test]
 async fn fs_with_a_read_only_grant_changes_nothing() {
     let desk = Desk::new(Access::ReadOnly).await;
     desk.write("a", "one\n");
@@ -514,6 +561,10 @@ async fn fs_does_not_start_without_its_root() {
         text.contains("the root `/elsewhere`") && text.contains("grant it"),
         "{text}"
     );
+    let mut wrong = spec(folder.path(), Access::ReadOnly);
+    wrong.config = json!({ "hide": ["a["] });
+    let error = home.sandbox.load(wrong).await.unwrap_err();
+    assert!(format!("{:#}", anyhow::Error::from(error)).contains("`a[`"));
     let mut misspelt = spec(folder.path(), Access::ReadOnly);
     misspelt.config = json!({ "rot": "." });
     let error = home.sandbox.load(misspelt).await.unwrap_err();
