@@ -491,7 +491,14 @@ async fn fs_shows_nothing_of_what_is_hidden_under_any_name() {
     hiding.config = json!({ "hide": [".env*", "keys/**", "sub/.git"] });
     let plugin = home.sandbox.load(hiding).await.unwrap();
     let desk = Desk { home, plugin, folder };
-    for name in [".env", "a/.env.local", "keys/one", "sub/.git/config", "open", "a/open"] {
+    for name in [
+        ".env",
+        "a/.env.local",
+        "keys/one",
+        "sub/.git/config",
+        "open",
+        "a/open",
+    ] {
         desk.write(name, "secret\n");
     }
     let at = |name: &str| desk.folder.path().join(name);
@@ -500,8 +507,18 @@ async fn fs_shows_nothing_of_what_is_hidden_under_any_name() {
     symlink("../keys", at("a/folder")).unwrap();
     symlink("loop", at("loop")).unwrap();
     for path in [
-        ".env", "./a/../.env", "a/.env.local", ".ENV", "keys", "keys/one", "keys/new", "sub/.git", "link", "again",
-        "a/folder", "a/folder/one",
+        ".env",
+        "./a/../.env",
+        "a/.env.local",
+        ".ENV",
+        "keys",
+        "keys/one",
+        "keys/new",
+        "sub/.git",
+        "link",
+        "again",
+        "a/folder",
+        "a/folder/one",
     ] {
         for (tool, arguments) in [
             ("read", json!({ "path": path })),
@@ -520,11 +537,16 @@ async fn fs_shows_nothing_of_what_is_hidden_under_any_name() {
         let expected = glob.map_or("a/open:1: secret\nopen:1: secret\n", |_| "(no line matches)\n");
         assert_eq!(found, expected, "{glob:?}");
     }
-    let named = desk.ask("glob", json!({ "pattern": "**/*", "ignored": true })).await;
+    let named = desk
+        .ask("glob", json!({ "pattern": "**/*", "ignored": true }))
+        .await;
     assert_eq!(named.unwrap(), "a/open\nopen\n");
     let listed = desk.ask("list", json!({})).await.unwrap();
     assert_eq!(listed, "a/\nagain@\nlink@\nloop@\nopen  7\nsub/\n");
-    let (_, hint) = desk.ask("read", json!({ "path": "a/.enw.local" })).await.unwrap_err();
+    let (_, hint) = desk
+        .ask("read", json!({ "path": "a/.enw.local" }))
+        .await
+        .unwrap_err();
     assert!(!hint.contains(".env"), "{hint}");
     assert_eq!(desk.code("read", json!({ "path": "loop" })).await, "FILE_FAILED");
     assert_eq!(desk.read(".env"), "secret\n");

@@ -8,7 +8,7 @@ use hames_sandbox_tests::guests;
 use hames_types::id::{CallId, PluginId};
 use hames_types::json::Json;
 use hames_types::signal::Signal;
-use hames_types::tool::ToolCall;
+use hames_types::tool::{ToolCall, ToolOutcome};
 use serde_json::json;
 
 use crate::stage::Stage;
@@ -19,8 +19,13 @@ fn guard(config: Json) -> PluginSpec {
     spec
 }
 
-/// What a call comes to, as the model sees it.
+/// What the model sees of a call's end.
 async fn call(stage: &Stage, tool: &str, arguments: Json) -> String {
+    outcome(stage, tool, arguments).await.content.joined_text()
+}
+
+/// What a call comes to.
+pub(crate) async fn outcome(stage: &Stage, tool: &str, arguments: Json) -> ToolOutcome {
     let tools = &stage.agents.services().tools;
     let call = ToolCall {
         call_id: CallId::new("c1"),
@@ -34,7 +39,7 @@ async fn call(stage: &Stage, tool: &str, arguments: Json) -> String {
         scope: None,
         signal: Signal::never(),
     };
-    tools.call(call, caller).await.content.joined_text()
+    tools.call(call, caller).await
 }
 
 #[tokio::test]
@@ -104,6 +109,51 @@ async fn path_guard_denies_what_its_patterns_match_however_it_is_spelled() {
             "ok",
             "{arguments}"
         );
+    }
+}
+
+#[tokio::test]
+async fn path_guard_knows_the_names_that_less_strict_tools_take_for_a_path() {
+    let stage = Stage::new();
+    stage
+        .add(guard(json!({ "deny": [".git/**", "*.pem", "keys"] })))
+        .await
+        .unwrap();
+    for arguments in [
+        json!({ "path": "/home/me/work/.git/config" }),
+        json!({ "path": "~/work/.git/config" }),
+        json!({ "path": "../work/.git/config" }),
+        json!({ "path": "file:///work/.git/config" }),
+        json!({ "path": "C:\\work\\.git\\config" }),
+        json!({ "path": ".GIT/Config" }),
+        json!({ "path": "./x/../.git/./config/" }),
+        json!({ "path": "%2egit%2fconfig" }),
+        json!({ "path": "%252egit/config" }),
+        json!({ "path": ".g\u{200c}it/config" }),
+        json!({ "path": "server.pem\u{0}.txt" }),
+        json!({ "path": "server.pem. ." }),
+        json!({ "path": "server.pem::$DATA" }),
+        json!({ "path": "keys/deep/below" }),
+        json!({ "path": format!("{}keys/x", "a/".repeat(200)) }),
+        json!({ "filePath": "server.pem" }),
+        json!({ "output-dir": "keys" }),
+        json!({ "OldPath": "server.pem" }),
+        json!({ "files": { "server.pem": "text" } }),
+        json!({ "uri": "file://x/server.pem" }),
+    ] {
+        let text = call(&stage, "native", arguments.clone()).await;
+        assert!(text.contains("out of bounds"), "{arguments}: {text}");
+    }
+    for arguments in [
+        json!({ "path": "sub/.git/config" }),
+        json!({ "path": "100%.txt" }),
+        json!({ "path": "gitlike/config" }),
+        json!({ "text": { "server.pem": "text" } }),
+        json!({ "path": "%zz" }),
+        json!({ "path": "/".repeat(100_000) }),
+        json!({ "path": "a/".repeat(50_000) }),
+    ] {
+        assert_eq!(call(&stage, "native", arguments.clone()).await, "ok");
     }
 }
 

@@ -52,6 +52,45 @@ async fn redact_leaves_alone_what_is_no_secret_and_everything_without_authority(
 }
 
 #[tokio::test]
+async fn redact_finds_a_secret_wherever_in_an_answer_it_stands() {
+    let stage = Stage::new();
+    let mut spec = redact(&["hunter[0-9]+", "two\\nlines"]);
+    spec.grant.full = vec![Point::PostExecute];
+    stage.add(spec).await.unwrap();
+    let nested = json!({ "type": "tool-result", "toolCallId": "c", "content": [{ "type": "text", "text": "hunter2" }] });
+    for answer in [
+        json!([{ "type": "text", "text": "a hunter2 b" }]),
+        json!([{ "type": "text", "text": "a", "note": "hunter2" }]),
+        json!([{ "type": "reasoning", "text": "hunter2" }]),
+        json!([{ "type": "tool-call", "id": "c", "name": "t", "arguments": "{\"a\":[\"hunter2\"]}" }]),
+        json!([{ "type": "tool-call", "id": "c", "name": "t", "arguments": "{\"a\":\"\\u0068unter2\"}" }]),
+        json!([{ "type": "tool-call", "id": "c", "name": "t", "arguments": "no json hunter2" }]),
+        json!([nested]),
+        json!([{ "type": "tool-result", "toolCallId": "c", "content": [nested] }]),
+        json!([{ "type": "text", "text": "two" }, { "type": "text", "text": "\nlines" }]),
+        json!([{ "type": "text", "text": "x hunt" }, { "type": "text", "text": "" }, { "type": "text", "text": "er2 y" }]),
+        json!([{ "type": "theirs:card", "deep": { "hunter2": 1 } }, { "type": "text", "text": "stays" }]),
+        json!([{ "type": "text", "text": "hunter2" }, { "type": "theirs:card", "deep": "stays" }]),
+    ] {
+        let told = crate::path_guard::outcome(&stage, "native", json!({ "answer": answer })).await;
+        let told = serde_json::to_string(&told.content).unwrap();
+        assert!(
+            told.contains("<gone $0>")
+                && !told.contains("unter2")
+                && !told.contains("er2")
+                && !told.contains("lines"),
+            "{answer}: {told}"
+        );
+        assert_eq!(
+            told.contains("stays"),
+            answer.to_string().contains("stays"),
+            "{told}"
+        );
+    }
+    stage.close().await;
+}
+
+#[tokio::test]
 async fn redact_is_not_loaded_with_a_pattern_that_is_none() {
     let stage = Stage::new();
     let error = stage.sandbox.load(redact(&["("])).await.unwrap_err();

@@ -24,7 +24,7 @@ use hames_types::event::{Event, EventBody, ToolResultEvent};
 use hames_types::failure::LlmFailure;
 use hames_types::fault::Fault;
 use hames_types::id::{CallId, ModelId, PluginId, ProviderId};
-use hames_types::json::{Extra, Json, JsonMap};
+use hames_types::json::{Extra, FromJson, Json, JsonMap};
 use hames_types::message::Role;
 use hames_types::port::clock::FixedClock;
 use hames_types::port::llm::{ChunkStream, Llm};
@@ -76,7 +76,7 @@ impl Llm for Model {
     }
 }
 
-/// Answers "ok".
+/// Answers "ok", or the content it is called with.
 struct Native(ToolDefinition);
 
 #[async_trait]
@@ -85,8 +85,12 @@ impl Tool for Native {
         &self.0
     }
 
-    async fn execute(&self, _: &ToolCall, _: &ToolRun) -> Result<ToolOutput, Fault> {
-        Ok(ToolOutput::text("ok"))
+    async fn execute(&self, call: &ToolCall, _: &ToolRun) -> Result<ToolOutput, Fault> {
+        let mut output = ToolOutput::text("ok");
+        if let Some(content) = call.arguments.get("answer") {
+            output.content = Content::from_json(content.clone()).unwrap();
+        }
+        Ok(output)
     }
 }
 
