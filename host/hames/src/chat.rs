@@ -2,13 +2,16 @@
 //!
 //! * A line is a prompt; while a turn runs it steers that turn.
 //! * Ctrl-C cancels the running turn; with nothing to cancel, or a second time, it leaves. So does Ctrl-D.
+//! * A plugin's command runs beside all that; Ctrl-C ends it as well.
 //! * A call that needs a person's word is asked about in place: the next line is the answer.
 
 mod editor;
 mod page;
 
 use std::collections::VecDeque;
+use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -63,6 +66,17 @@ enum Then {
     Leave(Exit),
 }
 
+/// A plugin's command that runs. Dropping it ends it.
+type Running = Pin<Box<dyn Future<Output = Result<CommandOutcome, Fault>> + Send>>;
+
+/// What comes of the running command; nothing ever while there is none.
+async fn command_ended(running: &mut Option<Running>) -> Result<CommandOutcome, Fault> {
+    match running {
+        Some(command) => command.await,
+        None => std::future::pending().await,
+    }
+}
+
 /// A conversation that goes on.
 struct Chat<'a> {
     agent: &'a Agent,
@@ -70,6 +84,7 @@ struct Chat<'a> {
     watch: Watch,
     commands: Vec<Arc<dyn Commands>>,
     questions: VecDeque<Question>,
+    running: Option<Running>,
     /// Whether the running turn was cancelled, or Ctrl-C was pressed with nothing to cancel.
     is_interrupted: bool,
     began: std::time::Instant,
@@ -92,6 +107,7 @@ pub async fn talk(host: &Host, setup: &Setup, agent: &Agent, output: &Output) ->
         watch: Watch::new(Arc::clone(host.tools())),
         commands: host.plugins.iter().filter_map(Plugin::commands).collect(),
         questions: VecDeque::new(),
+        running: None,
         is_interrupted: false,
         began: std::time::Instant::now(),
     };
@@ -102,12 +118,13 @@ pub async fn talk(host: &Host, setup: &Setup, agent: &Agent, output: &Output) ->
     loop {
         let then = tokio::select! {
             typed = keys.next() => {
-                let then = chat.typed(typed).await?;
+                let then = chat.typed(typed)?;
                 if matches!(then, Then::GoOn) {
                     keys.go_on();
                 }
                 then
             }
+            ended = command_ended(&mut chat.running) => chat.command_done(ended)?,
             Some(what) = seen.recv() => chat.seen(&what)?,
             Some(question) = asked.recv() => chat.ask(question)?,
             // Between two lines the terminal sends Ctrl-C as a signal.
@@ -124,16 +141,16 @@ impl Chat<'_> {
         self.view.paper().say(tone, text)
     }
 
-    async fn typed(&mut self, typed: Typed) -> anyhow::Result<Then> {
+    fn typed(&mut self, typed: Typed) -> anyhow::Result<Then> {
         match typed {
-            Typed::Line(line) => self.line(&line).await,
+            Typed::Line(line) => self.line(&line),
             Typed::Interrupt => Ok(self.interrupt()?),
             Typed::End => Ok(Then::Leave(Exit::Done)),
             Typed::Broken(problem) => Err(anyhow::anyhow!("the terminal can't be read: {problem}")),
         }
     }
 
-    async fn line(&mut self, line: &str) -> anyhow::Result<Then> {
+    fn line(&mut self, line: &str) -> anyhow::Result<Then> {
         self.is_interrupted = false;
         self.questions.retain(|question| !question.answer.is_closed());
         if let Some(question) = self.questions.pop_front() {
@@ -155,7 +172,7 @@ impl Chat<'_> {
             _ => {}
         }
         if let Some(command) = text.strip_prefix('/') {
-            return self.command(command).await;
+            return self.command(command);
         }
         let content = Content::text(text);
         if self.agent.status() == AgentStatus::Running {
@@ -182,8 +199,8 @@ impl Chat<'_> {
         Ok(Then::GoOn)
     }
 
-    /// Runs a plugin's command. It is bounded by the plugin's limits.
-    async fn command(&mut self, line: &str) -> anyhow::Result<Then> {
+    /// Begins a plugin's command. It is bounded by the plugin's limits.
+    fn command(&mut self, line: &str) -> anyhow::Result<Then> {
         let (name, arguments) = line.split_once(' ').unwrap_or((line, ""));
         let offers =
             |commands: &&Arc<dyn Commands>| commands.commands().iter().any(|offer| offer.name == name);
@@ -191,7 +208,20 @@ impl Chat<'_> {
             self.say(Tone::Warning, "there is no such command; /help lists them")?;
             return Ok(Then::GoOn);
         };
-        match commands.run(name, arguments, Some(self.agent.id())).await {
+        if self.running.is_some() {
+            self.say(Tone::Warning, "another command still runs; Ctrl-C ends it")?;
+            return Ok(Then::GoOn);
+        }
+        let (name, arguments, agent) = (name.to_owned(), arguments.to_owned(), self.agent.id().clone());
+        self.running = Some(Box::pin(async move {
+            commands.run(&name, &arguments, Some(&agent)).await
+        }));
+        Ok(Then::GoOn)
+    }
+
+    fn command_done(&mut self, ended: Result<CommandOutcome, Fault>) -> anyhow::Result<Then> {
+        self.running = None;
+        match ended {
             Ok(CommandOutcome::Show(text)) => self.say(Tone::Plain, &visible(&text))?,
             Ok(CommandOutcome::Prompt(content)) => self.agent.send(content, SendOptions::default())?,
             Err(fault) => self.say(Tone::Bad, &visible(&fault.chain()))?,
@@ -204,9 +234,12 @@ impl Chat<'_> {
             return Ok(Then::Leave(Exit::Done));
         }
         self.is_interrupted = true;
+        let has_ended_command = self.running.take().is_some();
         if self.agent.status() == AgentStatus::Running {
             self.agent.cancel(CancelCause::User);
             self.say(Tone::Warning, "cancelled; Ctrl-C again leaves")?;
+        } else if has_ended_command {
+            self.say(Tone::Warning, "the command is cancelled; Ctrl-C again leaves")?;
         } else {
             self.say(Tone::Dim, "Ctrl-C again leaves")?;
         }

@@ -58,6 +58,7 @@ const PLAIN: &[&str] = &[
     "hello",
     "no-force",
     "path-guard",
+    "ponder",
     "redact",
     "repeat-guard",
     "scribe",

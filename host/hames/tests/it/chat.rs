@@ -179,6 +179,48 @@ fn a_person_is_asked_in_place() {
 }
 
 #[test]
+fn a_command_that_takes_its_time_keeps_nobody_waiting() {
+    let user = User::new();
+    let component = hames_sandbox_tests::guests::plain("ponder").expect("the plugin can be built");
+    std::fs::write(user.folder().join("ponder.wasm"), &component).expect("the folder is ours");
+    let config = "[[plugin]]\nid = \"ponder\"\nsource = \"ponder.wasm\"\nlimits = { call = \"1h\", decide = \"1h\" }\n";
+    let config = user.write("work/own.toml", config).display().to_string();
+    let model = Model::start(vec![
+        vec![Piece::Text("meanwhile\n")],
+        vec![Piece::Text("endless\n"), Piece::Hold],
+    ]);
+    let mut chat = Terminal::start(&user, &["chat", "--session", "s", "--config", &config], &model);
+    let at = &mut 0;
+    chat.see(at, "> ");
+    chat.press("/ponder\r");
+    // The line after it is asked for at once.
+    chat.see(at, "> ");
+    chat.press("hello\r");
+    chat.see(at, "meanwhile");
+    chat.see(at, "1 model call");
+    chat.press("/ponder\r");
+    chat.see(at, "another command still runs");
+    chat.press("\u{3}");
+    chat.see(at, "the command is cancelled");
+    // Both at once: a turn and a command.
+    chat.see(at, "> ");
+    chat.press("/ponder\r");
+    chat.see(at, "> ");
+    chat.press("go on for ever\r");
+    chat.see(at, "endless");
+    chat.press("\u{3}");
+    chat.see(at, "cancelled");
+    chat.see(at, "what was done so far is saved");
+    model.go_on();
+    chat.press("/ponder\r");
+    chat.see(at, "/ponder");
+    chat.see(at, "> ");
+    chat.press("\u{4}");
+    chat.see(at, "hames resume s");
+    assert_eq!(chat.end(), 0);
+}
+
+#[test]
 fn nobody_talks_without_a_terminal() {
     let told = User::new().run(&["chat"]);
     assert_eq!(told.code, Some(2));
