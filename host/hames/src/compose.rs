@@ -116,7 +116,7 @@ impl Host {
         let agents = Agents::new(services, Some(Arc::clone(&persistence) as _));
 
         let provider = ProviderId::new(config.model.provider.as_str());
-        let loader = Loader::new(&setup.place, Some(&agents), kinds()?)?;
+        let loader = Loader::new(setup, Some(&agents), kinds()?)?;
         let loaded = loader.load_all(setup, context).await?;
         router.register(&[provider], reached.await??)?;
         loaded.offer(agents.services())?;

@@ -156,7 +156,7 @@ async fn lock(named: &[String], context: &Context) -> anyhow::Result<Exit> {
         let problem = format!("no plugin `{unknown}` is configured");
         return Err(anyhow::Error::new(Ended(Exit::Config)).context(problem));
     }
-    let loader = Loader::new(&setup.place, None, kinds()?)?;
+    let loader = Loader::new(&setup, None, kinds()?)?;
     let output = &context.output;
     for config in setup
         .config

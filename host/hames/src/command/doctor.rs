@@ -71,7 +71,7 @@ pub async fn run(context: &Context) -> anyhow::Result<Exit> {
         model.model
     );
     report.part("model", reached.map(|_| named))?;
-    match kinds().and_then(|kinds| Loader::new(&setup.place, None, kinds)) {
+    match kinds().and_then(|kinds| Loader::new(&setup, None, kinds)) {
         Ok(loader) => {
             report.part(
                 "sandbox",

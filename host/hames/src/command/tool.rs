@@ -58,7 +58,7 @@ pub async fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     let setup = Setup::read(context)?;
     let named = Named::find(&setup, &plugin)?;
     let arguments = read(&arguments)?;
-    let loader = Loader::new(&setup.place, None, Arc::new(RwLock::new(KindRegistry::new())))?;
+    let loader = Loader::new(&setup, None, Arc::new(RwLock::new(KindRegistry::new())))?;
     let spec: PluginSpec = match &named.config {
         Some(config) => loader.spec(config, &context.environment)?,
         None => named.bare()?,

@@ -9,12 +9,12 @@ use anyhow::Context as _;
 use futures_util::future::join_all;
 use hames_agent::{Agents, LiveCallers};
 use hames_plugin::{
-    Cache, Capacity, ComponentBytes, Inspection, Ledger, LoadError, Network, Plugin, PluginSpec, Sandbox,
-    Secret, Services, Traced, in_order,
+    Cache, Capacity, ComponentBytes, Inspection, Ledger, LoadError, MemoryStore, Network, Plugin, PluginSpec,
+    Sandbox, Secret, Services, Traced, in_order,
 };
 use hames_store::PluginDatabase;
 use hames_types::kinds::KindRegistry;
-use hames_types::port::plugin::Callers;
+use hames_types::port::plugin::{Callers, PluginStore};
 use hames_types::port::tool::Tool;
 use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
@@ -24,7 +24,7 @@ use self::prefixed::Prefixed;
 use super::Setup;
 use crate::builtin::{self, Builtin};
 use crate::command::Context;
-use crate::config::{Environment, Origin, Place, PluginConfig, Problems, Source};
+use crate::config::{Environment, Origin, Place, PluginConfig, Problems, Source, StoreKind};
 use crate::lock::{Changed, Entry, Lock, LockError};
 use crate::output::Tone;
 use crate::outside::SystemClock;
@@ -53,22 +53,30 @@ struct One {
 pub struct Loaded(Vec<One>);
 
 impl Loader {
-    /// A sandbox with its cache in the data folder. Without `agents`, plugins reach no session.
+    /// A sandbox with its cache in the data folder. Without `agents`, plugins reach no session. What plugins keep lies
+    /// in the data folder too, unless sessions aren't kept either.
     ///
     /// # Errors
     /// If the sandbox or its cache can't be had.
     pub fn new(
-        place: &Place,
+        setup: &Setup,
         agents: Option<&Arc<Agents>>,
         kinds: Arc<RwLock<KindRegistry>>,
     ) -> anyhow::Result<Self> {
+        let place = &setup.place;
         super::store::data_folder(&place.data)?;
+        let store: Arc<dyn PluginStore> = match setup.config.store.kind {
+            StoreKind::Memory => Arc::new(MemoryStore::default()),
+            StoreKind::Sqlite | StoreKind::Jsonl => {
+                Arc::new(PluginDatabase::open(place.data.join("plugins.db"))?)
+            }
+        };
         let ledger = Ledger::new();
         let cache = Cache::open(place.data.join("compiled"))?;
         let services = Services {
             clock: Arc::new(SystemClock),
             callers: agents.map(|agents| Arc::new(LiveCallers::new(agents)) as Arc<dyn Callers>),
-            store: Arc::new(PluginDatabase::open(place.data.join("plugins.db"))?),
+            store,
             kinds,
             diary: Arc::new(Traced),
             network: Network::system()?,

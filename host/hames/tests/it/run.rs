@@ -68,6 +68,19 @@ fn what_tools_do_is_told_beside_the_answer() {
 }
 
 #[test]
+fn a_store_in_memory_leaves_nothing_of_a_plugin_either() {
+    let user = User::new();
+    let told = user.run(&["run", "hi", "--set", "store.kind=memory"]);
+    assert_eq!(told.code, Some(0), "{}", told.err);
+    let data = user.home().join(".local/share/hames");
+    let left: Vec<_> = std::fs::read_dir(&data)
+        .expect("the folder of compiled plugins is in it")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    assert_eq!(left, ["compiled"], "of all that runs, only compiled plugins stay");
+}
+
+#[test]
 fn an_empty_prompt_is_a_usage_error() {
     assert_eq!(User::new().run(&["run", " "]).code, Some(2));
 }

@@ -29,7 +29,7 @@ pub(super) async fn run(plugin: &str, sessions: &[String], context: &Context) ->
     }
     store.close().await;
     let kinds = Arc::new(RwLock::new(KindRegistry::new()));
-    let loader = Loader::new(&setup.place, None, kinds)?;
+    let loader = Loader::new(&setup, None, kinds)?;
     let spec = spec(&setup, &loader, plugin, context)?;
     let found = hames_plugin::backtest(loader.sandbox(), spec, &recorded).await?;
     let output = &context.output;

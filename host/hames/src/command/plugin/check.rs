@@ -26,7 +26,7 @@ pub(super) async fn run(plugins: &[String], context: &Context) -> anyhow::Result
     if named.is_empty() && !output.is_json() {
         output.note("no plugin is configured");
     }
-    let loader = Loader::new(&setup.place, None, Arc::new(RwLock::new(KindRegistry::new())))?;
+    let loader = Loader::new(&setup, None, Arc::new(RwLock::new(KindRegistry::new())))?;
     let mut exit = Exit::Done;
     for plugin in &named {
         match load(&loader, plugin, context).await {

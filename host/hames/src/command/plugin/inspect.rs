@@ -29,7 +29,7 @@ struct Found {
 pub(super) async fn run(typed: &str, context: &Context) -> anyhow::Result<Exit> {
     let setup = Setup::read(context)?;
     let named = Named::find(&setup, typed)?;
-    let loader = Loader::new(&setup.place, None, Arc::new(RwLock::new(KindRegistry::new())))?;
+    let loader = Loader::new(&setup, None, Arc::new(RwLock::new(KindRegistry::new())))?;
     let spec = named.bare()?;
     let seen = loader.sandbox().inspect(&spec).await?;
     let found = Found {

@@ -15,7 +15,7 @@ use crate::output::{Output, Tone, visible};
 pub(super) async fn run(context: &Context) -> anyhow::Result<Exit> {
     let setup = Setup::read(context)?;
     let loader = Loader::new(
-        &setup.place,
+        &setup,
         None,
         std::sync::Arc::new(parking_lot::RwLock::new(KindRegistry::new())),
     )?;

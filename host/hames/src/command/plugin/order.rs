@@ -15,7 +15,7 @@ use crate::output::{Tone, visible};
 /// Lists every listener of the configured plugins, point by point, as a run would ask them.
 pub(super) async fn run(context: &Context) -> anyhow::Result<Exit> {
     let setup = Setup::read(context)?;
-    let loader = Loader::new(&setup.place, None, Arc::new(RwLock::new(KindRegistry::new())))?;
+    let loader = Loader::new(&setup, None, Arc::new(RwLock::new(KindRegistry::new())))?;
     let loaded = loader.load_all(&setup, context).await?;
     let listings = listings(&loaded.plugins());
     let output = &context.output;
