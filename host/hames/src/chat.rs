@@ -104,7 +104,7 @@ pub async fn talk(host: &Host, setup: &Setup, agent: &Agent, output: &Output) ->
     let mut chat = Chat {
         agent,
         view: TextView::new(Page::new(printer, output.clone()), output.verbosity() > 0),
-        watch: Watch::new(Arc::clone(host.tools())),
+        watch: Watch::new(Arc::clone(host.tools()), host.window_tokens),
         commands: host.plugins.iter().filter_map(Plugin::commands).collect(),
         questions: VecDeque::new(),
         running: None,

@@ -76,6 +76,8 @@ pub struct Host {
     pub plugins: Vec<Plugin>,
     /// The answers to questions.
     pub approval: Arc<ApprovalService>,
+    /// How many tokens the model can take: as configured, or what is known of it.
+    pub window_tokens: Option<u64>,
     persistence: Arc<Persistence>,
     retry: Installed,
 }
@@ -118,7 +120,15 @@ impl Host {
         let provider = ProviderId::new(config.model.provider.as_str());
         let loader = Loader::new(setup, Some(&agents), kinds()?)?;
         let loaded = loader.load_all(setup, context).await?;
-        router.register(&[provider], reached.await??)?;
+        let llm = reached.await??;
+        let window_tokens = match config.model.context_window {
+            Some(tokens) => Some(tokens),
+            None => {
+                let model = ModelId::new(config.model.model.as_str());
+                llm.context_window_tokens(&provider, &model).await?
+            }
+        };
+        router.register(&[provider], llm)?;
         loaded.offer(agents.services())?;
         listeners.add_held(Arc::new(loader.ledger().clone()));
 
@@ -134,6 +144,7 @@ impl Host {
             shelf,
             plugins: loaded.plugins(),
             approval,
+            window_tokens,
             persistence,
             retry,
         })

@@ -155,7 +155,7 @@ pub async fn prompt(host: &Host, agent: &Agent, text: &str, view: &mut dyn View)
     let began = Instant::now();
     let mut stops = Stops::listen()?;
     let mut seen = follow(host, agent.id());
-    let mut watch = Watch::new(Arc::clone(host.tools()));
+    let mut watch = Watch::new(Arc::clone(host.tools()), host.window_tokens);
     let (mut stopped, mut trouble) = (None, None);
     agent.send(Content::text(text), SendOptions::default())?;
     let mut idle = std::pin::pin!(agent.when_idle());
@@ -236,12 +236,19 @@ pub fn conclude(
 ) -> io::Result<Exit> {
     let exit = outcome.exit();
     if output.is_json() {
-        let Tally { reason, usage, .. } = &outcome.tally;
+        let Tally {
+            reason,
+            usage,
+            context_tokens,
+            window_tokens,
+            ..
+        } = &outcome.tally;
         let ms = u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX);
         let input = usage.total_tokens().saturating_sub(usage.output_tokens);
         output.json(&json!({
             "type": "end", "exit": exit.name(), "reason": reason, "ms": ms, "session": session,
             "tokens": {"input": input, "output": usage.output_tokens, "total": usage.total_tokens()},
+            "context": {"tokens": context_tokens, "window": window_tokens},
         }))?;
         return Ok(exit);
     }
@@ -259,13 +266,26 @@ pub fn conclude(
 /// How a turn ended, what it took and what it used, in a line.
 #[must_use]
 pub fn summary(outcome: &Outcome) -> String {
-    let Tally { usage, steps, .. } = &outcome.tally;
+    let Tally {
+        usage,
+        steps,
+        context_tokens,
+        window_tokens,
+        ..
+    } = &outcome.tally;
     let calls = match steps {
         1 => "1 model call".to_owned(),
         steps => format!("{steps} model calls"),
     };
+    let context = match window_tokens {
+        Some(window) if *context_tokens > 0 => {
+            let percent = context_tokens.saturating_mul(100) / (*window).max(1);
+            format!(", {percent} % of the context's {window}")
+        }
+        Some(_) | None => String::new(),
+    };
     format!(
-        "{} in {:.1} s: {calls}, {} tokens in, {} out",
+        "{} in {:.1} s: {calls}, {} tokens in, {} out{context}",
         outcome.exit().name().to_lowercase().replace('_', " "),
         outcome.took.as_secs_f64(),
         usage.total_tokens().saturating_sub(usage.output_tokens),

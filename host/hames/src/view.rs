@@ -12,7 +12,7 @@
 //! | `question` | `tool`, `reason` or null: a call needs a person's word |
 //! | `answer` | `outcome`: `allowed-once`, `rejected`, `cancelled` or `unavailable` |
 //! | `trouble` | `message`, `code` or null: something beside the turn failed |
-//! | `end` | `exit` (name of the code), `reason` (as the log has it), `tokens` (`input`, `output`, `total`), `ms`, `session` |
+//! | `end` | `exit` (name of the code), `reason` (as the log has it), `tokens` (`input`, `output`, `total`), `context` (`tokens` of the last model call, `window` or null), `ms`, `session` |
 //! | `error` | `code`, `message`, `causes`: the command failed |
 //!
 //! Cards are `{"kind": "generic" | "terminal" | "diff", …}` as tools make them.
@@ -115,6 +115,10 @@ pub struct Tally {
     pub usage: TokenUsage,
     /// How many model calls there were.
     pub steps: u64,
+    /// Tokens of its last model call, the answer among them: what the conversation takes up of the context.
+    pub context_tokens: u64,
+    /// How many tokens the model can take, if that is known.
+    pub window_tokens: Option<u64>,
 }
 
 impl Default for Tally {
@@ -130,12 +134,15 @@ impl Default for Tally {
                 extra: Extra::NONE,
             },
             steps: 0,
+            context_tokens: 0,
+            window_tokens: None,
         }
     }
 }
 
 impl Tally {
     fn add(&mut self, usage: &TokenUsage) {
+        self.context_tokens = usage.total_tokens();
         let sum = |a: u64, b: u64| a.saturating_add(b);
         let both = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (None, None) => None,
@@ -159,11 +166,14 @@ pub struct Watch {
 impl Watch {
     /// Begins to watch; `tools` make the cards.
     #[must_use]
-    pub fn new(tools: Arc<Tools>) -> Self {
+    pub fn new(tools: Arc<Tools>, window_tokens: Option<u64>) -> Self {
         Self {
             tools,
             calls: HashMap::new(),
-            tally: Tally::default(),
+            tally: Tally {
+                window_tokens,
+                ..Tally::default()
+            },
         }
     }
 
@@ -175,7 +185,10 @@ impl Watch {
         let Some(body) = event.body() else { return Ok(()) };
         match body {
             EventBody::TurnStart(_) => {
-                self.tally = Tally::default();
+                self.tally = Tally {
+                    window_tokens: self.tally.window_tokens,
+                    ..Tally::default()
+                };
                 self.calls.clear();
                 Ok(())
             }

@@ -138,3 +138,49 @@ fn who_is_asked_where_is_shown_in_the_order_of_asking() {
     .assert_eq(&told.out);
     assert_eq!(user.run(&["plugin", "order", "--config", &config]).out, told.out);
 }
+
+/// The demonstration's turn, decided once more by its own policy and by another one.
+#[test]
+fn a_changed_policy_is_tried_on_a_session_and_differs() {
+    let user = User::new();
+    std::fs::create_dir(user.folder().join(".git")).expect("a folder");
+    std::fs::write(user.folder().join(".git/config"), "secret").expect("a forbidden file");
+    std::fs::write(user.folder().join("README.md"), "# About\n").expect("a file to read");
+    let policy = |name: &str, deny: &str| {
+        let text = format!(
+            "[model]\nprovider = \"scripted\"\n[[plugin]]\nid = \"fs\"\nsource = \"builtin:fs\"\n\
+             grant.filesystem = [{{ path = \".\" }}]\ngrant.kv = true\n\
+             [[plugin]]\nid = \"todo\"\nsource = \"builtin:todo\"\ngrant.session = [\"todos\"]\n\
+             [[plugin]]\nid = \"path-guard\"\nsource = \"builtin:path-guard\"\nconfig = {{ deny = [\"{deny}\"] }}\n"
+        );
+        user.write(name, &text).display().to_string()
+    };
+    let (same, other) = (
+        policy("work/same.toml", ".git/**"),
+        policy("work/other.toml", "*.md"),
+    );
+    let told = user.run(&["run", "hi", "--session", "s", "--config", &same]);
+    assert_eq!(told.code, Some(0), "{}", told.err);
+
+    let told = user.run(&["plugin", "backtest", "path-guard", "s", "--config", &same]);
+    assert_eq!(
+        (told.code, told.out.as_str()),
+        (Some(0), "3 questions, 0 would be decided otherwise\n"),
+        "{}",
+        told.err
+    );
+    let told = user.run(&["plugin", "backtest", "path-guard", "s", "--config", &other]);
+    assert_eq!(told.code, Some(1), "{}", told.err);
+    expect_file!["seen/backtest.txt"].assert_eq(&told.out);
+    let told = user.run(&[
+        "plugin",
+        "backtest",
+        "path-guard",
+        "s",
+        "--config",
+        &other,
+        "--json",
+    ]);
+    assert_eq!(told.code, Some(1), "{}", told.err);
+    expect_file!["seen/backtest.json"].assert_eq(&told.out);
+}

@@ -27,6 +27,17 @@ fn an_answer_goes_to_standard_output_and_everything_else_beside_it() {
     expect_file!["seen/run.json"].assert_eq(&told.all());
 }
 
+/// How much of the context is used, where the window is configured or known.
+#[test]
+fn the_end_says_how_much_of_the_context_is_used() {
+    let user = User::new();
+    let model = Model::start(vec![vec![Piece::Text("Hello.")]]);
+    let model = model.flags();
+    let window = ["run", "hi", "--set", "model.context_window=60"];
+    let told = user.run(&flags(&model, &window));
+    assert!(told.err.contains("25 % of the context's 60"), "{}", told.err);
+}
+
 #[test]
 fn the_code_says_how_the_turn_ended() {
     let overflow = json!({"error": {"message": "maximum context length is 10 tokens", "code": "context_length_exceeded"}});
