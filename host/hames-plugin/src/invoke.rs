@@ -157,7 +157,10 @@ impl Site {
             Err(error) => Err(error),
         };
         // Whatever happened, the store is dropped with everything in it: after an error it is dead anyway.
-        done.map_err(|error| explain(error, store.data()))
+        done.map_err(|error| {
+            trace(&error, store.data());
+            explain(error, store.data())
+        })
     }
 
     fn store(&self, call: Call) -> wasmtime::Result<Metered> {
@@ -298,6 +301,22 @@ async fn or_dropped<T>(signal: &Signal, grace: Duration, work: impl Future<Outpu
         Some(done) => Some(done),
         None => tokio::time::timeout(grace, work).await.ok(),
     }
+}
+
+/// Most of a failure's causes and of its last words that is traced, in characters.
+const MAX_TRACED: usize = 4_000;
+
+/// Tells whoever listens to diagnostics all that is known of a failure; the caller's error has it in a line.
+fn trace(error: &wasmtime::Error, state: &State) {
+    if !tracing::enabled!(target: "plugin", tracing::Level::WARN) {
+        return;
+    }
+    let bounded = |text: &str| text.chars().take(MAX_TRACED).collect::<String>();
+    let causes = bounded(&format!("{error:#}"));
+    let written = state.streams.as_ref();
+    let said = written.map(|streams| bounded(&String::from_utf8_lossy(&streams.err.contents())));
+    // Debug formatting escapes what could forge a line.
+    tracing::warn!(target: "plugin", plugin = %state.who.id, ?causes, stderr = ?said.unwrap_or_default(), "a call failed");
 }
 
 /// Why the guest stopped.

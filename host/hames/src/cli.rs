@@ -40,7 +40,7 @@ pub struct Common {
     /// When to colour what is printed
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: Colour,
-    /// Say more: causes and backtraces of plugins' failures, then the host's own diagnostics (-vv, -vvv)
+    /// Say more: whole results, warnings and all that is known of plugins' failures, then diagnostics (-vv, -vvv)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }

@@ -245,9 +245,9 @@ fn is_bidi(letter: char) -> bool {
 /// Sends diagnostics to standard error: of failures alone, unless more is asked for.
 pub fn trace(common: &Common, output: &Output) {
     let level = match common.verbose {
-        0 | 1 => LevelFilter::OFF,
-        2 => LevelFilter::WARN,
-        3 => LevelFilter::DEBUG,
+        0 => LevelFilter::OFF,
+        1 => LevelFilter::WARN,
+        2 => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
     let subscriber = tracing_subscriber::fmt()

@@ -109,6 +109,15 @@ fn a_trap_is_one_line_with_plugin_and_cause() {
     let user = User::new();
     let config = with_todo(&user, &listener(&user, "trapper", Does::Trap));
     expect_file!["seen/trap.txt"].assert_eq(&run(&user, &config, &planner(), &[]).all());
+    // The rest stands behind a flag: here that nothing was said, but it would be there.
+    let user = User::new();
+    let config = with_todo(&user, &listener(&user, "trapper", Does::Trap));
+    let told = run(&user, &config, &planner(), &["--verbose"]);
+    let rest = told.err.lines().find(|line| line.contains("a call failed"));
+    let rest = rest.expect("all that is known of it");
+    for word in ["WARN", "plugin=trapper", "unreachable", "stderr=\"\""] {
+        assert!(rest.contains(word), "{rest}");
+    }
 }
 
 #[test]
