@@ -22,6 +22,8 @@ parameters.port = port
 parameters.use_jinja = True
 parameters.endpoint_slots = True
 parameters.warmup = False
+# The likeliest word each time: what it says is the same in every run.
+parameters.sampling.temp = 0.0
 parameters.ui = False
 with open(template, encoding="utf-8") as text:
     parameters.chat_template = text.read()

@@ -1,5 +1,7 @@
 //! How does a file become a plugin? Bytes, inspection, compiled code, checked imports, a first call, ready.
 
+mod compiled;
+
 use std::sync::Arc;
 use std::thread;
 
@@ -9,13 +11,12 @@ use hames_types::kinds::{DeclareError, KindRegistry, Sum};
 use hames_types::signal::Signal;
 use hames_types::tool::ToolDefinition;
 use parking_lot::Mutex;
-use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
-use wasmtime::component::{Component, Linker};
+use wasmtime::component::Linker;
 
 use crate::bindings::exports::hames::plugin::tools as wit_tools;
 use crate::bytes::ComponentBytes;
-use crate::cache::{Cache, hex};
+use crate::cache::Cache;
 use crate::contribute::{self, Offers};
 use crate::convert::tool::{Described, admit_definition};
 use crate::convert::{Admit, Refused};
@@ -24,7 +25,6 @@ use crate::error::{CallError, Limit, LoadError, LoadProblem, Opaque};
 use crate::exports::Exports;
 use crate::folders;
 use crate::grant::Grant;
-use crate::inspect::{Inspected, guarded, inspect};
 use crate::invoke::Site;
 use crate::ledger::{DECISION_KIND, Ledger};
 use crate::limits::{Capacity, Limits, MAX_MEMORY, MAX_TOOLS};
@@ -34,10 +34,12 @@ use crate::manifest::{Manifest, shown};
 use crate::observe::Breakers;
 use crate::plugin::{Loaded, Plugin, bad_schema};
 use crate::point::{Phase, Point};
-use crate::precompiled::{Embedded, Precompiled};
+use crate::precompiled::Precompiled;
 use crate::state::{Call, State};
 use crate::tool::admit_fault;
 use crate::who::{Services, Who};
+
+use self::compiled::Compiled;
 
 /// A plugin as the operator configured it.
 #[derive(Debug, Clone)]
@@ -111,14 +113,6 @@ pub struct Sandbox {
     cache: Option<Cache>,
     services: Services,
     ledger: Option<Ledger>,
-}
-
-/// A component that is compiled, and what was found on the way.
-struct Compiled {
-    engine: Engine,
-    component: Component,
-    manifest: Manifest,
-    digest: String,
 }
 
 impl Sandbox {
@@ -280,75 +274,6 @@ impl Sandbox {
         Ok(Plugin::new(loaded))
     }
 
-    /// Inspected and compiled, or found in the cache.
-    async fn compiled(&self, spec: &PluginSpec) -> Result<Compiled, LoadProblem> {
-        if spec.component.len() > spec.limits.component {
-            return Err(LoadProblem::TooLarge {
-                found: spec.component.len(),
-                limit: spec.limits.component,
-            });
-        }
-        let (sandbox, fuel, limit) = (self.clone(), spec.limits.fuel, spec.limits.load);
-        let (bytes, pinned, precompiled) = (spec.component.clone(), spec.digest.clone(), spec.precompiled);
-        // Given back when the time is over, even if the work goes on: nobody else waits for that.
-        let _turn = self.loads.acquire().await;
-        let work = tokio::task::spawn_blocking(move || {
-            let pinned = pinned.as_deref();
-            if let Some(embedded) = precompiled.and_then(Precompiled::open)
-                && let Some(compiled) = sandbox.embedded(embedded, fuel, pinned)?
-            {
-                return Ok(compiled);
-            }
-            let digest = Sha256::digest(&bytes[..]);
-            check_digest(&hex(&digest), pinned)?;
-            let (inspected, _) = inspect(&bytes)?;
-            let engine = sandbox.engine_for(Fuel::for_a_plugin(inspected.decides, fuel))?;
-            compile(engine, sandbox.cache.as_ref(), &bytes, (digest.into(), inspected))
-        });
-        // A compilation that takes too long can't be stopped, only left alone: the bounds of the inspection keep it
-        // finite, and its result goes to nobody.
-        match tokio::time::timeout(limit, work).await {
-            Ok(Ok(compiled)) => compiled,
-            Ok(Err(failed)) => Err(LoadProblem::Panicked {
-                message: failed.to_string(),
-            }),
-            Err(_elapsed) => Err(LoadProblem::TooSlow { limit }),
-        }
-    }
-
-    fn engine_for(&self, fuel: Fuel) -> Result<Engine, LoadProblem> {
-        if fuel == Fuel::Uncounted {
-            return Ok(self.engine.clone());
-        }
-        // Held while it is made: plugins are loaded side by side, and one engine is enough.
-        let mut counting = self.counting.lock();
-        if let Some(engine) = &*counting {
-            return Ok(engine.clone());
-        }
-        let engine =
-            Engine::new(self.capacity, fuel).map_err(|error| LoadProblem::Compile(Opaque::new(error)))?;
-        Ok(counting.insert(engine).clone())
-    }
-
-    /// What was compiled with the program, if it fits this machine. Nobody looks at the component then.
-    fn embedded(
-        &self,
-        embedded: Embedded,
-        fuel: Option<u64>,
-        pinned: Option<&str>,
-    ) -> Result<Option<Compiled>, LoadProblem> {
-        let digest = hex(embedded.digest);
-        check_digest(&digest, pinned)?;
-        let engine = self.engine_for(Fuel::for_a_plugin(embedded.inspected.decides, fuel))?;
-        let component = embedded.component(engine.wasm(), self.cache.as_ref());
-        Ok(component.map(|component| Compiled {
-            engine,
-            component,
-            manifest: embedded.inspected.manifest,
-            digest,
-        }))
-    }
-
     fn linked(&self, spec: PluginSpec, compiled: Compiled) -> Result<Loaded, LoadProblem> {
         let grant = spec.grant.clone().limited_to(&compiled.manifest.wanted());
         folders::check(&grant, self.cache.as_ref())?;
@@ -397,44 +322,6 @@ impl Sandbox {
             breakers: Breakers::default(),
         })
     }
-}
-
-/// Whether the digest is the one it has to be.
-fn check_digest(found: &str, pinned: Option<&str>) -> Result<(), LoadProblem> {
-    if let Some(pinned) = pinned
-        && !pinned.eq_ignore_ascii_case(found)
-    {
-        return Err(LoadProblem::Digest {
-            found: found.to_owned(),
-            pinned: pinned.to_owned(),
-        });
-    }
-    Ok(())
-}
-
-fn compile(
-    engine: Engine,
-    cache: Option<&Cache>,
-    bytes: &[u8],
-    (digest, inspected): ([u8; 32], Inspected),
-) -> Result<Compiled, LoadProblem> {
-    let found_compiled = cache.and_then(|cache| cache.find(engine.wasm(), &digest));
-    let compiled = |engine, component| Compiled {
-        engine,
-        component,
-        manifest: inspected.manifest,
-        digest: hex(&digest),
-    };
-    if let Some(component) = found_compiled {
-        return Ok(compiled(engine, component));
-    }
-    let failed = |error| LoadProblem::Compile(Opaque::new(error));
-    let component = guarded(|| Component::new(engine.wasm(), bytes))?.map_err(failed)?;
-    if let Some(cache) = cache {
-        let serialized = component.serialize().map_err(failed)?;
-        cache.keep(engine.wasm(), &digest, &serialized);
-    }
-    Ok(compiled(engine, component))
 }
 
 fn check_spec(spec: &PluginSpec, manifest: &Manifest) -> Result<(), LoadProblem> {
