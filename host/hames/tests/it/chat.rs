@@ -82,6 +82,14 @@ impl Terminal {
         }
     }
 
+    /// Waits until the line behind a typed one is asked for. A line is drawn anew with each key, prompt and all, so the
+    /// prompt alone may be that of the typed one.
+    fn see_next_line(&self, from: &mut usize, typed: &str) {
+        for text in [typed, "\n", "> "] {
+            self.see(from, text);
+        }
+    }
+
     fn press(&mut self, keys: &str) {
         self.keyboard
             .write_all(keys.as_bytes())
@@ -194,7 +202,7 @@ fn a_command_that_takes_its_time_keeps_nobody_waiting() {
     chat.see(at, "> ");
     chat.press("/ponder\r");
     // The line after it is asked for at once.
-    chat.see(at, "> ");
+    chat.see_next_line(at, "/ponder");
     chat.press("hello\r");
     chat.see(at, "meanwhile");
     chat.see(at, "1 model call");
@@ -205,7 +213,7 @@ fn a_command_that_takes_its_time_keeps_nobody_waiting() {
     // Both at once: a turn and a command.
     chat.see(at, "> ");
     chat.press("/ponder\r");
-    chat.see(at, "> ");
+    chat.see_next_line(at, "/ponder");
     chat.press("go on for ever\r");
     chat.see(at, "endless");
     chat.press("\u{3}");
@@ -213,8 +221,7 @@ fn a_command_that_takes_its_time_keeps_nobody_waiting() {
     chat.see(at, "what was done so far is saved");
     model.go_on();
     chat.press("/ponder\r");
-    chat.see(at, "/ponder");
-    chat.see(at, "> ");
+    chat.see_next_line(at, "/ponder");
     chat.press("\u{4}");
     chat.see(at, "hames resume s");
     assert_eq!(chat.end(), 0);
